@@ -1,0 +1,46 @@
+# Every command a user or contributor needs. `make` alone lists them.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs format lock clean java
+
+help: ## List the commands
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) ## Compare every routing scheme on a skewed stream: a table and a picture
+	@$(BIN)/evenkeel demo
+
+test: $(READY) java ## Run all tests and doctests, with coverage
+	@$(BIN)/pytest -n 2 --dist loadgroup -m "not long" --cov --cov-report=term -q
+
+lint: $(READY) ## Check style, types, import rules and generated tables
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python tools/generate_docs.py --check
+
+bench: $(READY) ## Measure speed; prints ratios to their yardsticks
+	@$(BIN)/evenkeel bench
+
+docs: $(READY) ## Write the generated tables of README and docs
+	@$(BIN)/python tools/generate_docs.py
+
+format: $(READY) ## Format the code
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+lock: $(READY) ## Rewrite constraints.txt from what is installed now
+	@$(BIN)/pip freeze --exclude-editable > constraints.txt
+
+clean: ## Remove the environment and everything generated
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage demo-output
+
+java:
+	@tools/ensure-java
+
+$(READY): pyproject.toml constraints.txt tools/install
+	@PYTHON="$(PYTHON)" tools/install
+	@touch $@

@@ -1,0 +1,118 @@
+"""Which workers may take a key, and the least loaded of them.
+
+The distinct choices of a key walk the residues of a prime p >= workers: start anywhere, go on by
+a stride that is not 0, skip what is not a worker. Each walk is a permutation of the workers, so
+choices never repeat, each costs O(1), and none is stored.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenkeel.kernels import KeyHashes, Loads, WorkerIds, compiled
+from evenkeel.kernels.mixing import below, below_low, mix, salted
+
+_ONE = np.uint64(1)
+
+
+def prime_at_least(number: int) -> int:
+    """The smallest prime that is not below `number`.
+
+    >>> [prime_at_least(n) for n in (1, 2, 8, 50)]
+    [2, 2, 11, 53]
+    """
+    candidate = max(number, 2)
+    while any(candidate % d == 0 for d in range(2, int(candidate**0.5) + 1)):
+        candidate += 1
+    return candidate
+
+
+@compiled
+def stride_of(mixed: np.uint64, prime: np.uint64) -> np.uint64:
+    """How far apart the choices of a key lie: 1..prime-1, from the lower half of its mixed hash."""
+    return _ONE + below_low(mixed, prime - _ONE)
+
+
+@compiled
+def first_choice(mixed: np.uint64, workers: np.uint64, prime: np.uint64) -> np.uint64:
+    """The first worker on a key's walk."""
+    position = below(mixed, prime)
+    if position < workers:
+        return position
+    return next_choice(position, stride_of(mixed, prime), workers, prime)
+
+
+@compiled
+def next_choice(
+    position: np.uint64, stride: np.uint64, workers: np.uint64, prime: np.uint64
+) -> np.uint64:
+    """The worker after `position` on a walk."""
+    while True:
+        position += stride
+        if position >= prime:
+            position -= prime
+        if position < workers:
+            return position
+
+
+@compiled
+def candidates(
+    key: np.uint64, distinct: bool, workers: np.uint64, prime: np.uint64, out: WorkerIds
+) -> None:
+    """Write the first `out.size` choices of `key`."""
+    if distinct:
+        mixed = mix(key)
+        stride = stride_of(mixed, prime)
+        position = first_choice(mixed, workers, prime)
+        for i in range(out.size):
+            out[i] = np.int32(position)
+            position = next_choice(position, stride, workers, prime)
+    else:
+        for i in range(out.size):
+            out[i] = np.int32(below(salted(key, np.uint64(i)), workers))
+
+
+@compiled
+def least_loaded(
+    key: np.uint64,
+    choices: int,
+    distinct: bool,
+    loads: Loads,
+    prime: np.uint64,
+) -> np.int64:
+    """The least loaded of a key's choices; the earlier choice wins a tie."""
+    workers = np.uint64(loads.size)
+    if distinct:
+        mixed = mix(key)
+        position = first_choice(mixed, workers, prime)
+        best = np.int64(position)
+        stride = stride_of(mixed, prime)
+        for _ in range(choices - 1):
+            position = next_choice(position, stride, workers, prime)
+            if loads[np.int64(position)] < loads[best]:
+                best = np.int64(position)
+        return best
+    best = np.int64(below(mix(key), workers))
+    for i in range(1, choices):
+        other = np.int64(below(salted(key, np.uint64(i)), workers))
+        if loads[other] < loads[best]:
+            best = other
+    return best
+
+
+@compiled
+def send_to_least_loaded(
+    keys: KeyHashes, choices: int, distinct: bool, prime: np.uint64, loads: Loads, out: WorkerIds
+) -> None:
+    """Send every key to the least loaded of its choices and count it there."""
+    for i in range(keys.size):
+        worker = least_loaded(keys[i], choices, distinct, loads, prime)
+        loads[worker] += 1
+        out[i] = worker
+
+
+@compiled
+def send_by_hash(keys: KeyHashes, workers: np.uint64, out: WorkerIds) -> None:
+    """Send every key where the upper half of its hash falls."""
+    for i in range(keys.size):
+        out[i] = np.int32(below(keys[i], workers))
