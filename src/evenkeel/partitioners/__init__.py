@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from evenkeel.partitioners.bounded_ring import BoundedRing
+from evenkeel.partitioners.consistent_grouping import ConsistentGrouping
+from evenkeel.partitioners.consistent_ring import ConsistentRing
 from evenkeel.partitioners.contract import (
     FeedbackRouter,
     Need,
@@ -9,21 +12,57 @@ from evenkeel.partitioners.contract import (
     Router,
     WorkerReport,
 )
+from evenkeel.partitioners.head_choices import DChoices, WChoices
 from evenkeel.partitioners.key_grouping import KeyGrouping
+from evenkeel.partitioners.offline_greedy import OfflineGreedy
+from evenkeel.partitioners.online_greedy import OnlineGreedy
 from evenkeel.partitioners.partial_key import PartialKey
+from evenkeel.partitioners.random_choices import RandomChoices
+from evenkeel.partitioners.routing_table import RoutingTable
+from evenkeel.partitioners.shuffle_grouping import ShuffleGrouping
+from evenkeel.partitioners.static_two_choices import StaticTwoChoices
+from evenkeel.partitioners.two_random_choices import TwoRandomChoices
 
-ALL: dict[str, type[Partitioner]] = {
-    partitioner.scheme: partitioner for partitioner in (KeyGrouping, PartialKey)
-}
-"""Every scheme by its name. To stand here is to join the conformance suite."""
+_SCHEMES: tuple[type[Partitioner], ...] = (
+    KeyGrouping,
+    ConsistentRing,
+    RoutingTable,
+    StaticTwoChoices,
+    OnlineGreedy,
+    OfflineGreedy,
+    PartialKey,
+    WChoices,
+    DChoices,
+    RandomChoices,
+    BoundedRing,
+    ConsistentGrouping,
+    TwoRandomChoices,
+    ShuffleGrouping,
+)
+
+ALL: dict[str, type[Partitioner]] = {scheme.scheme: scheme for scheme in _SCHEMES}
+"""Every scheme by its name, the strongest promise first. To stand here is to join the conformance
+suite, the command line and the tables of the documentation."""
 
 __all__ = [
     "ALL",
+    "BoundedRing",
+    "ConsistentGrouping",
+    "ConsistentRing",
+    "DChoices",
     "FeedbackRouter",
     "KeyGrouping",
     "Need",
+    "OfflineGreedy",
+    "OnlineGreedy",
     "PartialKey",
     "Partitioner",
+    "RandomChoices",
     "Router",
+    "RoutingTable",
+    "ShuffleGrouping",
+    "StaticTwoChoices",
+    "TwoRandomChoices",
+    "WChoices",
     "WorkerReport",
 ]

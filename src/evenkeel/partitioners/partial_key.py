@@ -80,9 +80,8 @@ class PartialKey:
 
     def router(self, source: int = 0, sources: int = 1) -> PartialKeyRouter:
         """Start the memory of one source: a load per worker."""
-        return PartialKeyRouter(
-            self.choices, self.distinct, loads=np.zeros(self.workers, dtype=np.int64)
-        )
+        choices = self.max_replicas if self.distinct else self.choices
+        return PartialKeyRouter(choices, self.distinct, np.zeros(self.workers, dtype=np.int64))
 
 
 @dataclass(slots=True)
@@ -107,8 +106,8 @@ class PartialKeyRouter:
 
 
 def check_choices(choices: int, workers: int, distinct: bool) -> None:
-    """Refuse a number of choices that the workers cannot give."""
-    if choices < 1 or (distinct and choices > workers):
+    """Refuse a number of choices that the workers cannot give; two of one worker are that one."""
+    if choices < 1 or (distinct and choices > max(workers, 2)):
         raise ParameterError(
             f"choices={choices} is not in 1..workers={workers}; "
             "give fewer choices, or distinct=False to let them repeat"

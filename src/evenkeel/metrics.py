@@ -1,0 +1,37 @@
+"""What is measured, each thing defined once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def max_over_mean(loads: NDArray[Any]) -> float:
+    """The highest load relative to the mean; 1.0 is perfect.
+
+    >>> max_over_mean(np.array([3, 1, 2]))
+    1.5
+    """
+    mean = float(np.mean(loads))
+    return float(np.max(loads)) / mean if mean else 1.0
+
+
+def imbalance(loads: NDArray[Any]) -> float:
+    """How far the highest load is above the mean, as a share of all messages.
+
+    >>> imbalance(np.array([3, 1, 2]))
+    0.16666666666666666
+    """
+    total = float(np.sum(loads))
+    return (float(np.max(loads)) - total / loads.size) / total if total else 0.0
+
+
+def replication(replicas: int, keys: int) -> float:
+    """On how many workers a key is found on average.
+
+    >>> replication(replicas=150, keys=100)
+    1.5
+    """
+    return replicas / keys if keys else 1.0

@@ -1,0 +1,59 @@
+"""SpaceSaving: which keys are frequent, in a bounded number of counters."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenkeel.errors import ParameterError
+from evenkeel.kernels import KeyHashes
+from evenkeel.kernels.space_saving import empty_summary, observe_all
+
+
+class FrequentKeys(NamedTuple):
+    """Keys by falling estimate. The true count lies in counts - errors .. counts."""
+
+    keys: KeyHashes
+    counts: NDArray[np.int64]
+    errors: NDArray[np.int64]
+
+
+class SpaceSaving:
+    """Estimate how often the frequent keys of a stream occur.
+
+    Every key that makes up more than 1/capacity of the stream is in the summary, and no estimate
+    is too high by more than rows/capacity.
+
+    Cost: O(1) time per row, O(capacity) memory.
+    Paper: Metwally, Agrawal, El Abbadi, Efficient computation of frequent and top-k elements.
+
+    >>> sketch = SpaceSaving(capacity=2)
+    >>> sketch.add(np.array([1, 1, 1, 2, 3], dtype=np.uint64))
+    >>> sketch.frequent()
+    FrequentKeys(keys=array([1, 3], dtype=uint64), counts=array([3, 2]), errors=array([0, 1]))
+    """
+
+    def __init__(self, capacity: int) -> None:
+        if not 1 <= capacity < 2**29:
+            raise ParameterError(f"capacity={capacity} is not in 1..{2**29 - 1} counters")
+        self.summary = empty_summary(capacity)
+
+    @property
+    def rows(self) -> int:
+        """How many rows have been counted."""
+        return int(self.summary.used[2])
+
+    def add(self, keys: KeyHashes) -> None:
+        """Count every key."""
+        observe_all(self.summary, keys)
+
+    def frequent(self, least: float = 0.0) -> FrequentKeys:
+        """The keys whose estimate is at least `least` rows."""
+        ranked = self.summary.ranked[: self.summary.used[0]]
+        counts = self.summary.bucket_count[self.summary.buckets[ranked]]
+        ranked = ranked[: int(np.searchsorted(-counts, -least, side="right"))]
+        return FrequentKeys(
+            self.summary.keys[ranked], counts[: ranked.size], self.summary.errors[ranked]
+        )

@@ -1,0 +1,67 @@
+"""Streams of key hashes for hypothesis, and one partitioner of every kind."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from evenkeel.partitioners import (
+    ALL,
+    ConsistentGrouping,
+    ConsistentRing,
+    KeyGrouping,
+    OfflineGreedy,
+    PartialKey,
+    RandomChoices,
+    RoutingTable,
+    StaticTwoChoices,
+    TwoRandomChoices,
+)
+from evenkeel.partitioners.contract import KeyHashes, Partitioner
+from evenkeel.sketches.key_counts import KeyCounts
+
+POOL = np.random.default_rng(7).integers(0, 2**64, 64, dtype=np.uint64)
+"""Hashes like those of real keys; and both ends of the range, where shifts and signs go wrong."""
+POOL[:3] = [0, 2**63, 2**64 - 1]
+
+
+def _stream(ranks: list[int]) -> KeyHashes:
+    # The product of two uniform ranks is skewed towards the low ones.
+    return POOL[np.array(ranks, dtype=np.int64).reshape(-1)]
+
+
+streams = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(0, 9)).map(lambda pair: pair[0] * pair[1]),
+    max_size=300,
+).map(_stream)
+
+
+def _examples() -> list[Partitioner]:
+    counts = KeyCounts(POOL[:20], np.arange(20, dtype=np.int64))
+    owners = (np.arange(10) % 7).astype(np.int32)
+    standard: list[Partitioner] = [
+        scheme(workers=workers)  # type: ignore[call-arg]
+        for scheme in ALL.values()
+        for workers in (1, 7, 200)
+    ]
+    return [
+        *standard,
+        PartialKey(7, choices=5),
+        PartialKey(7, choices=1),
+        PartialKey(7, choices=9, distinct=False),
+        PartialKey(7, estimate="global"),
+        PartialKey(7, estimate="probing", period=10),
+        StaticTwoChoices(7, distinct=False),
+        TwoRandomChoices(7, distinct=False, seed=1),
+        RandomChoices(7, epsilon=0.5),
+        RandomChoices(7, distinct=False),
+        ConsistentGrouping(7, virtual=1),
+        ConsistentGrouping(7, distinct=False),
+        ConsistentRing(7, replicas=1, arcs=8),
+        OfflineGreedy(7, counts),
+        RoutingTable(7, POOL[:10], owners, base=ConsistentRing(7)),
+        RoutingTable(7, POOL[:10], owners, base=KeyGrouping(7), max_entries=10),
+    ]
+
+
+EXAMPLES = _examples()

@@ -1,0 +1,32 @@
+"""Every partitioner keeps every promise."""
+
+from __future__ import annotations
+
+import conformance
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streams import EXAMPLES, streams
+
+from evenkeel.partitioners import ALL
+
+every_partitioner = pytest.mark.parametrize("partitioner", EXAMPLES, ids=repr)
+
+
+def test_every_scheme_is_among_the_examples():
+    assert {partitioner.scheme for partitioner in EXAMPLES} == set(ALL)
+
+
+@every_partitioner
+@pytest.mark.parametrize("promise", conformance.PROMISES, ids=lambda promise: promise.__name__)
+@settings(deadline=None, max_examples=10)
+@given(stream=streams)
+def test_promise(partitioner, promise, stream):
+    promise(partitioner, stream)
+
+
+@every_partitioner
+@settings(deadline=None, max_examples=15)
+@given(stream=streams, cut=st.integers(0, 200))
+def test_batch_boundaries_do_not_change_the_route(partitioner, stream, cut):
+    conformance.batches_do_not_change_the_route(partitioner, stream, cut)
