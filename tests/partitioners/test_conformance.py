@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import conformance
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import EXAMPLES, streams
+from tests.partitioners import conformance
+from tests.partitioners.streams import EXAMPLES, streams
 
 from evenkeel.partitioners import ALL
 
