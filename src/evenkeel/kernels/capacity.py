@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenkeel.kernels import KeyHashes, Loads, WorkerIds, compiled
+from evenkeel.kernels import KeyHashes, Loads, WorkerIds, compiled, tight
 from evenkeel.kernels.choices import first_choice, next_choice, stride_of
 from evenkeel.kernels.mixing import below, mix, salted
 
@@ -36,7 +36,7 @@ def no_progress(workers: int) -> Progress:
     )
 
 
-@compiled
+@tight
 def send_to_first_with_room(
     keys: KeyHashes,
     epsilon: float,
@@ -114,7 +114,7 @@ def _draw(
     return worker, True
 
 
-@compiled
+@tight
 def send_round_the_ring(
     keys: KeyHashes,
     epsilon: float,

@@ -1,39 +1,55 @@
 """The least loaded of all workers in O(1) amortised time.
 
-Loads grow by one at a time, so the lowest level only rises. A cursor goes round once per level
-and stops at workers that still stand on it; a full round without one lifts the level. The level
-is at most the mean load, so m messages cause at most m/n rounds of n steps.
+Loads grow by one at a time, so the lowest level only rises. `Level` counts the workers that still
+stand on it; when none does, one pass over the loads finds the next level. The level is at most the
+mean load, so m rows cause at most m/n such passes of n steps, and a cursor that looks for a worker
+on the level goes round once per level.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from evenkeel.kernels import KeyHashes, Loads, WorkerIds, compiled
+from evenkeel.kernels import KeyHashes, Loads, WorkerIds, compiled, inlined
 from evenkeel.kernels.choices import least_loaded
 from evenkeel.kernels.table import FREE, slot_of
 
-CURSOR, LEVEL = 0, 1
-"""Where `state` keeps the cursor and the level."""
+CURSOR, LEVEL, ON_LEVEL = 0, 1, 2
+"""What `level` holds: where to look next, the lowest load, and how many workers have it."""
+
+
+def ground_level(workers: int, cursor: int = 0) -> Loads:
+    """All workers at load 0; ties go to the workers from `cursor` on."""
+    return np.array([cursor, 0, workers], dtype=np.int64)
+
+
+@inlined
+def add_row(loads: Loads, level: Loads, worker: np.int64) -> None:
+    """Give `worker` one row more."""
+    loads[worker] += 1
+    if loads[worker] == level[LEVEL] + 1:
+        level[ON_LEVEL] -= 1
+        if level[ON_LEVEL] == 0:
+            _find_level(loads, level)
 
 
 @compiled
-def lowest(loads: Loads, state: Loads) -> np.int64:
-    """A least loaded worker; moves the cursor in `state` to it."""
-    cursor, level = state[CURSOR], state[LEVEL]
-    for _ in range(loads.size):
-        if loads[cursor] <= level:
-            state[CURSOR] = cursor
-            return cursor
+def _find_level(loads: Loads, level: Loads) -> None:
+    lowest_load = loads.min()
+    level[LEVEL] = lowest_load
+    for worker in range(loads.size):
+        level[ON_LEVEL] += loads[worker] == lowest_load
+
+
+@inlined
+def lowest(loads: Loads, level: Loads) -> np.int64:
+    """A least loaded worker; the cursor stays on it."""
+    cursor = level[CURSOR]
+    while loads[cursor] != level[LEVEL]:
         cursor += 1
         if cursor == loads.size:
             cursor = np.int64(0)
-    state[LEVEL] = loads.min()
-    while loads[cursor] != state[LEVEL]:
-        cursor += 1
-        if cursor == loads.size:
-            cursor = np.int64(0)
-    state[CURSOR] = cursor
+    level[CURSOR] = cursor
     return cursor
 
 
@@ -41,7 +57,7 @@ def lowest(loads: Loads, state: Loads) -> np.int64:
 def send_new_keys_to_lowest(
     keys: KeyHashes,
     loads: Loads,
-    state: Loads,
+    level: Loads,
     slots: KeyHashes,
     owners: WorkerIds,
     out: WorkerIds,
@@ -52,10 +68,10 @@ def send_new_keys_to_lowest(
         slot = slot_of(slots, owners, keys[i])
         if owners[slot] == FREE:
             slots[slot] = keys[i]
-            owners[slot] = lowest(loads, state)
+            owners[slot] = lowest(loads, level)
             added += 1
         worker = owners[slot]
-        loads[worker] += 1
+        add_row(loads, level, worker)
         out[i] = worker
     return added
 

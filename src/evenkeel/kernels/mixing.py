@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenkeel.kernels import compiled
+from evenkeel.kernels import KeyHashes, compiled
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -40,3 +40,12 @@ def below(word: np.uint64, limit: np.uint64) -> np.uint64:
 def below_low(word: np.uint64, limit: np.uint64) -> np.uint64:
     """As `below`, from the lower half, so that one word serves twice."""
     return ((word & _LOW) * limit) >> _32
+
+
+@compiled
+def salt_all(words: KeyHashes, salt: np.uint64) -> KeyHashes:
+    """The `salt`-th further hash of every word."""
+    out = np.empty_like(words)
+    for i in range(words.size):
+        out[i] = salted(words[i], salt)
+    return out

@@ -1,8 +1,7 @@
-"""SpaceSaving: the most frequent keys of a stream in a fixed number of counters, O(1) per row.
+"""SpaceSaving: the most frequent keys of a stream in a fixed number of counters.
 
-Entries keep their number for good; `ranked` lists them by falling count. Entries of equal count
-stand together in a bucket, which knows its count and its first rank. A count grows by one, so an
-entry swaps with the first of its bucket and steps over the border: no search, no heap.
+A key without a counter takes over one of the lowest; counters grow by one, so `levelling` finds the
+lowest in O(1) amortised time, without any order to keep up.
 """
 
 from __future__ import annotations
@@ -12,134 +11,94 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenkeel.kernels import KeyHashes, compiled
+from evenkeel.kernels import KeyHashes, Loads, compiled, inlined, tight
+from evenkeel.kernels.levelling import add_row, ground_level, lowest
 from evenkeel.kernels.mixing import mix
 
 _NONE = np.int32(-1)
-_Ints = NDArray[np.int32]
+USED, ROWS = 0, 1
+"""Where `totals` keeps the number of counters in use and of rows counted."""
 
 
 class Summary(NamedTuple):
-    """The arrays of one summary. `used` holds [entries in use, free buckets, keys seen]."""
+    """The arrays of one summary: counters, and chains of counters by the hash of their key."""
 
     keys: KeyHashes
-    errors: NDArray[np.int64]
-    ranks: _Ints
-    ranked: _Ints
-    buckets: _Ints
-    bucket_first: _Ints
-    bucket_count: NDArray[np.int64]
-    free_buckets: _Ints
-    heads: _Ints
-    following: _Ints
-    used: NDArray[np.int64]
+    counts: Loads
+    errors: Loads
+    heads: NDArray[np.int32]
+    following: NDArray[np.int32]
+    level: Loads
+    totals: Loads
 
 
 def empty_summary(capacity: int) -> Summary:
-    """A summary with room for `capacity` keys."""
-    heads = 1 << (2 * capacity - 1).bit_length()
+    """A summary with `capacity` counters."""
     return Summary(
         keys=np.zeros(capacity, dtype=np.uint64),
+        counts=np.zeros(capacity, dtype=np.int64),
         errors=np.zeros(capacity, dtype=np.int64),
-        ranks=np.zeros(capacity, dtype=np.int32),
-        ranked=np.zeros(capacity, dtype=np.int32),
-        buckets=np.zeros(capacity, dtype=np.int32),
-        bucket_first=np.zeros(capacity + 1, dtype=np.int32),
-        bucket_count=np.zeros(capacity + 1, dtype=np.int64),
-        free_buckets=np.arange(capacity + 1, dtype=np.int32),
-        heads=np.full(heads, _NONE, dtype=np.int32),
+        heads=np.full(1 << (2 * capacity - 1).bit_length(), _NONE, dtype=np.int32),
         following=np.full(capacity, _NONE, dtype=np.int32),
-        used=np.array([0, capacity + 1, 0], dtype=np.int64),
+        level=ground_level(capacity),
+        totals=np.zeros(2, dtype=np.int64),
     )
 
 
-@compiled
-def observe(summary: Summary, key: np.uint64) -> np.int64:
-    """Count one occurrence of `key`; return its estimated count, never below the true one."""
-    summary.used[2] += 1
-    home = np.int64(mix(key) & np.uint64(summary.heads.size - 1))
-    entry = summary.heads[home]
-    while entry != _NONE and summary.keys[entry] != key:
-        entry = summary.following[entry]
-    if entry == _NONE:
-        entry = _append(summary) if summary.used[0] < summary.keys.size else _evict(summary)
-        summary.keys[entry] = key
-        summary.following[entry] = summary.heads[home]
-        summary.heads[home] = entry
-    return _increment(summary, entry)
+@inlined
+def observe(
+    keys: KeyHashes,
+    counts: Loads,
+    errors: Loads,
+    heads: NDArray[np.int32],
+    following: NDArray[np.int32],
+    level: Loads,
+    totals: Loads,
+    key: np.uint64,
+    mixed: np.uint64,
+) -> np.int64:
+    """Count one occurrence of `key`, whose `mix` the caller has; return the counter it has now.
 
-
-@compiled
-def observe_all(summary: Summary, keys: KeyHashes) -> None:
-    """Count every key."""
-    for i in range(keys.size):
-        observe(summary, keys[i])
-
-
-@compiled
-def _append(summary: Summary) -> np.int32:
-    """Open the next unused entry, with count 0, at the end of the ranking."""
-    entry = np.int32(summary.used[0])
-    summary.used[0] += 1
-    summary.ranked[entry] = entry
-    summary.ranks[entry] = entry
-    summary.buckets[entry] = _open_bucket(summary, entry, np.int64(0))
-    return entry
-
-
-@compiled
-def _evict(summary: Summary) -> np.int32:
-    """Take the last entry of the ranking from its key; its count stays, as the newcomer's error."""
-    entry = summary.ranked[summary.keys.size - 1]
-    home = np.int64(mix(summary.keys[entry]) & np.uint64(summary.heads.size - 1))
-    if summary.heads[home] == entry:
-        summary.heads[home] = summary.following[entry]
-    else:
-        before = summary.heads[home]
-        while summary.following[before] != entry:
-            before = summary.following[before]
-        summary.following[before] = summary.following[entry]
-    summary.errors[entry] = summary.bucket_count[summary.buckets[entry]]
-    return entry
-
-
-@compiled
-def _open_bucket(summary: Summary, first: np.int32, count: np.int64) -> np.int32:
-    summary.used[1] -= 1
-    bucket = summary.free_buckets[summary.used[1]]
-    summary.bucket_first[bucket] = first
-    summary.bucket_count[bucket] = count
-    return bucket
-
-
-@compiled
-def _close_bucket(summary: Summary, bucket: np.int32) -> None:
-    summary.free_buckets[summary.used[1]] = bucket
-    summary.used[1] += 1
-
-
-@compiled
-def _increment(summary: Summary, entry: np.int32) -> np.int64:
-    bucket = summary.buckets[entry]
-    first = summary.bucket_first[bucket]
-    count = summary.bucket_count[bucket] + 1
-    other = summary.ranked[first]
-    summary.ranked[summary.ranks[entry]] = other
-    summary.ranks[other] = summary.ranks[entry]
-    summary.ranked[first] = entry
-    summary.ranks[entry] = first
-
-    alone = first + 1 == summary.used[0] or summary.buckets[summary.ranked[first + 1]] != bucket
-    above = summary.buckets[summary.ranked[first - 1]] if first > 0 else _NONE
-    if above != _NONE and summary.bucket_count[above] == count:
-        summary.buckets[entry] = above
-        if alone:
-            _close_bucket(summary, bucket)
+    `counts` of that counter is never below the true count.
+    """
+    totals[ROWS] += 1
+    home = np.int64(mixed & np.uint64(heads.size - 1))
+    counter = np.int64(heads[home])
+    while counter >= 0 and keys[counter] != key:
+        counter = np.int64(following[counter])
+    if counter < 0:
+        if totals[USED] < keys.size:
+            counter = totals[USED]
+            totals[USED] += 1
         else:
-            summary.bucket_first[bucket] = first + 1
-    elif alone:
-        summary.bucket_count[bucket] = count
-    else:
-        summary.bucket_first[bucket] = first + 1
-        summary.buckets[entry] = _open_bucket(summary, first, count)
-    return count
+            counter = lowest(counts, level)
+            _unlink(keys, heads, following, counter)
+            errors[counter] = counts[counter]
+        keys[counter] = key
+        following[counter] = heads[home]
+        heads[home] = np.int32(counter)
+    add_row(counts, level, counter)
+    return counter
+
+
+@compiled
+def _unlink(
+    keys: KeyHashes, heads: NDArray[np.int32], following: NDArray[np.int32], counter: np.int64
+) -> None:
+    """Take a counter out of the chain of its key."""
+    home = np.int64(mix(keys[counter]) & np.uint64(heads.size - 1))
+    if heads[home] == counter:
+        heads[home] = following[counter]
+        return
+    before = heads[home]
+    while following[before] != counter:
+        before = following[before]
+    following[before] = following[counter]
+
+
+@tight
+def observe_all(summary: Summary, rows: KeyHashes) -> None:
+    """Count every row's key."""
+    keys, counts, errors, heads, following, level, totals = summary
+    for i in range(rows.size):
+        observe(keys, counts, errors, heads, following, level, totals, rows[i], mix(rows[i]))

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError
 from evenkeel.kernels.choices import prime_at_least
-from evenkeel.kernels.head import send_head_wider
+from evenkeel.kernels.head import Walks, no_walks, send_head_wider
+from evenkeel.kernels.levelling import ground_level
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -29,6 +30,7 @@ new key would come in at the threshold and count as head."""
 REPLAN_GROWTH = 1.1
 """Counts are kept since the start of the stream, so until it has grown by a tenth no frequency
 can have changed enough for another number of choices to matter."""
+_TRIED_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,9 @@ class HeadChoicesRouter:
 
     threshold: float
     loads: Loads
-    lowest: Loads
+    level: Loads
     sketch: SpaceSaving = field(repr=False)
+    walks: Walks = field(repr=False)
     epsilon: float | None
     head_choices: int
     next_plan: int
@@ -129,11 +132,13 @@ class HeadChoicesRouter:
     ) -> HeadChoicesRouter:
         """A source that has sent nothing yet. Without `epsilon` head keys have all workers."""
         share = threshold or 1 / (5 * workers)
+        counters = int(np.ceil(COUNTERS_PER_HEAD_KEY / share))
         return cls(
             share,
             loads=np.zeros(workers, dtype=np.int64),
-            lowest=np.array([source * workers // sources, 0], dtype=np.int64),
-            sketch=SpaceSaving(int(np.ceil(COUNTERS_PER_HEAD_KEY / share))),
+            level=ground_level(workers, cursor=source * workers // sources),
+            sketch=SpaceSaving(counters),
+            walks=no_walks(counters),
             epsilon=epsilon,
             head_choices=workers,
             next_plan=100 * workers if epsilon else 2**62,
@@ -152,8 +157,9 @@ class HeadChoicesRouter:
                 self.head_choices,
                 prime,
                 self.loads,
-                self.lowest,
+                self.level,
                 self.sketch.summary,
+                self.walks,
                 out[start:stop],
             )
             start = stop
@@ -186,11 +192,13 @@ def smallest_choices(head: NDArray[np.float64], workers: int, epsilon: float) ->
     first = np.cumsum(head)
     other_head, tail = first[-1] - first, max(0.0, 1.0 - float(first[-1]))
     prefixes = np.arange(1, head.size + 1)
-    for d in range(min(2, workers), workers):
+    for start in range(min(2, workers), workers, _TRIED_AT_ONCE):
+        d = np.arange(start, min(start + _TRIED_AT_ONCE, workers))[:, np.newaxis]
         reached = 1 - ((workers - 1) / workers) ** (prefixes * d)
         must = first + reached**d * other_head + reached**2 * tail
-        if (must <= reached * workers * (1 / workers + epsilon)).all():
-            return d
+        fits = (must <= reached * workers * (1 / workers + epsilon)).all(axis=1)
+        if fits.any():
+            return start + int(fits.argmax())
     return workers
 
 

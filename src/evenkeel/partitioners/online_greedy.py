@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenkeel.kernels.levelling import send_new_keys_to_lowest
+from evenkeel.kernels.levelling import ground_level, send_new_keys_to_lowest
 from evenkeel.partitioners.contract import KeyHashes, Loads, Need, WorkerIds, check_workers
 from evenkeel.sketches.key_table import KeyTable
 
@@ -40,16 +40,16 @@ class OnlineGreedy:
     def router(self, source: int = 0, sources: int = 1) -> OnlineGreedyRouter:
         """Start the memory: the worker of every key seen, and a load per worker."""
         return OnlineGreedyRouter(
-            np.zeros(self.workers, dtype=np.int64), np.zeros(2, dtype=np.int64)
+            np.zeros(self.workers, dtype=np.int64), ground_level(self.workers)
         )
 
 
 @dataclass(slots=True)
 class OnlineGreedyRouter:
-    """The worker of every key seen; `lowest` is the cursor to the least loaded worker."""
+    """The worker of every key seen; `level` finds the least loaded worker."""
 
     loads: Loads
-    lowest: Loads
+    level: Loads
     table: KeyTable = field(default_factory=KeyTable)
 
     def route(self, keys: KeyHashes) -> WorkerIds:
@@ -59,7 +59,7 @@ class OnlineGreedyRouter:
             self.table.size += send_new_keys_to_lowest(
                 keys[part],
                 self.loads,
-                self.lowest,
+                self.level,
                 self.table.slots,
                 self.table.values,
                 out[part],

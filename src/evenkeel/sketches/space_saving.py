@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError
 from evenkeel.kernels import KeyHashes
-from evenkeel.kernels.space_saving import empty_summary, observe_all
+from evenkeel.kernels.space_saving import ROWS, USED, empty_summary, observe_all
 
 
 class FrequentKeys(NamedTuple):
@@ -26,7 +26,7 @@ class SpaceSaving:
     Every key that makes up more than 1/capacity of the stream is in the summary, and no estimate
     is too high by more than rows/capacity.
 
-    Cost: O(1) time per row, O(capacity) memory.
+    Cost: O(1) amortised time per row, O(capacity) memory.
     Paper: Metwally, Agrawal, El Abbadi, Efficient computation of frequent and top-k elements.
 
     >>> sketch = SpaceSaving(capacity=2)
@@ -43,7 +43,7 @@ class SpaceSaving:
     @property
     def rows(self) -> int:
         """How many rows have been counted."""
-        return int(self.summary.used[2])
+        return int(self.summary.totals[ROWS])
 
     def add(self, keys: KeyHashes) -> None:
         """Count every key."""
@@ -51,9 +51,7 @@ class SpaceSaving:
 
     def frequent(self, least: float = 0.0) -> FrequentKeys:
         """The keys whose estimate is at least `least` rows."""
-        ranked = self.summary.ranked[: self.summary.used[0]]
-        counts = self.summary.bucket_count[self.summary.buckets[ranked]]
-        ranked = ranked[: int(np.searchsorted(-counts, -least, side="right"))]
-        return FrequentKeys(
-            self.summary.keys[ranked], counts[: ranked.size], self.summary.errors[ranked]
-        )
+        keys, counts, errors = self.summary[:3]
+        chosen = np.flatnonzero(counts[: self.summary.totals[USED]] >= least)
+        chosen = chosen[np.lexsort((keys[chosen], -counts[chosen]))]
+        return FrequentKeys(keys[chosen], counts[chosen], errors[chosen])

@@ -1,0 +1,13 @@
+"""Speed, as ratios within one run: `evenkeel bench`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evenkeel.benchmarks import routers
+from evenkeel.benchmarks.measuring import Row
+
+ALL: dict[str, Callable[[], list[Row]]] = {"routers": routers.run}
+"""Every benchmark by its name."""
+
+__all__ = ["ALL", "Row"]

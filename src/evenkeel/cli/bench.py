@@ -1,0 +1,42 @@
+"""`evenkeel bench`: how fast things are, as ratios within one run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from evenkeel.benchmarks import ALL, Row
+from evenkeel.cli.terminal import Json, console, errors, print_json
+from evenkeel.errors import UnknownNameError
+
+Name = Annotated[str | None, typer.Argument(help=f"One of {', '.join(ALL)}; all if not given.")]
+
+
+def bench(name: Name = None, as_json: Json = False) -> None:
+    """Measure speed; every figure is a ratio to a yardstick of the same run.
+
+    Example:
+
+      evenkeel bench routers
+    """
+    if name is not None and name not in ALL:
+        raise UnknownNameError("benchmark", name, ALL)
+    rows: list[Row] = []
+    for each in [name] if name else ALL:
+        with errors.status(f"Measuring {each} ..."):
+            rows += ALL[each]()
+    if as_json:
+        print_json([row.as_dict() for row in rows])
+    else:
+        console.print(_table(rows))
+
+
+def _table(rows: list[Row]) -> Table:
+    table = Table("what", "seconds", "ratio", "against", "target", "met")
+    for row in rows:
+        target = "" if row.target is None else f"{row.target:g}"
+        met = {None: "", True: "[green]yes[/]", False: "[red]no[/]"}[row.met]
+        table.add_row(row.name, f"{row.seconds:.3f}", f"{row.ratio:.2f}", row.against, target, met)
+    return table

@@ -1,0 +1,5 @@
+"""`evenkeel demo`."""
+
+
+def demo() -> None:
+    """Compare."""

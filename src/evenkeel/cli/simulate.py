@@ -1,0 +1,70 @@
+"""`evenkeel simulate`: what a scheme does to a stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+from rich.table import Table
+
+from evenkeel.cli.settings import parse_settings, partitioner_for, stream_from
+from evenkeel.cli.terminal import Json, console, print_json, progress_bar
+from evenkeel.simulator.counting import count
+from evenkeel.simulator.sources import SourceBy
+
+EXAMPLES = """
+Examples:
+
+  evenkeel simulate --zipf 1.4 --keys 100000 --messages 1000000 --scheme pkg --workers 50
+
+  evenkeel simulate --input clicks.parquet --key user_id --scheme cg --workers 64 --set virtual=100
+"""
+
+InputFile = Annotated[Path | None, typer.Option("--input", help="A Parquet or CSV file.")]
+Key = Annotated[list[str] | None, typer.Option(help="Its key column; repeat for several.")]
+Zipf = Annotated[float | None, typer.Option(help="Or generate keys: Zipf with this exponent,")]
+LogNormal = Annotated[str | None, typer.Option(help="or log-normal MU,SIGMA.")]
+Keys = Annotated[int, typer.Option(help="Number of keys of a Zipf stream.")]
+Messages = Annotated[int, typer.Option(help="Length of a generated stream.")]
+Seed = Annotated[int, typer.Option(help="Another seed, another generated stream.")]
+Scheme = Annotated[str, typer.Option(help="kg, pkg, cg ...; a wrong name lists them all.")]
+Workers = Annotated[int, typer.Option(help="How many workers.")]
+NumberOfSources = Annotated[int, typer.Option("--sources", help="How many sources route it.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting of the scheme, or source-by=key."),
+]
+
+
+def simulate(
+    scheme: Scheme,
+    workers: Workers,
+    input_file: InputFile = None,
+    key: Key = None,
+    zipf: Zipf = None,
+    lognormal: LogNormal = None,
+    keys: Keys = 100_000,
+    messages: Messages = 1_000_000,
+    seed: Seed = 42,
+    sources: NumberOfSources = 1,
+    settings: Settings = None,
+    as_json: Json = False,
+) -> None:
+    """Route a stream by a scheme and report balance and replicas."""
+    wanted = parse_settings(settings or [])
+    source_by = cast(SourceBy, wanted.pop("source_by", "turn"))
+    stream = stream_from(input_file, key or [], zipf, lognormal, keys, messages, seed)
+    partitioner = partitioner_for(scheme, workers, wanted, stream)
+    with progress_bar("Routing", stream.messages, shown=not as_json) as advance:
+        result = count(partitioner, stream, sources, source_by, advance).as_dict()
+    if as_json:
+        print_json(result)
+        return
+    table = Table("measure", "value", title=f"{partitioner.scheme} on {stream.messages:,} rows")
+    for name, value in result.items():
+        table.add_row(name, f"{value:,.6g}" if isinstance(value, float) else f"{value}")
+    console.print(table)
+
+
+simulate.__doc__ = f"{simulate.__doc__}\n{EXAMPLES}"

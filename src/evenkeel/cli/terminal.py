@@ -1,0 +1,38 @@
+"""What the commands share: consoles, progress, tables, JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+console = Console()
+errors = Console(stderr=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+def print_json(document: object) -> None:
+    """Print a document as JSON, for programs to read."""
+    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def progress_bar(what: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on the terminal's error channel while the block runs; call the result to advance it."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=errors,
+        transient=True,
+        disable=not (shown and errors.is_terminal),
+    ) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)

@@ -1,0 +1,1 @@
+"""What a scheme would do to a stream, without a cluster."""
