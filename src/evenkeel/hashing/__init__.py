@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenkeel.hashing.columns import hash_keys
 from evenkeel.hashing.ids import hash_ids
 
-__all__ = ["hash_ids"]
+__all__ = ["hash_ids", "hash_keys"]

@@ -16,11 +16,11 @@ from evenkeel.kernels import KeyHashes, compiled
 Rows = NDArray[np.int64] | None
 Present = NDArray[np.bool_] | None
 
-_PRIME_1 = np.uint64(0x9E3779B185EBCA87)
-_PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
-_PRIME_3 = np.uint64(0x165667B19E3779F9)
-_PRIME_4 = np.uint64(0x85EBCA77C2B2AE63)
-_PRIME_5 = np.uint64(0x27D4EB2F165667C5)
+PRIME_1 = np.uint64(0x9E3779B185EBCA87)
+PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
+PRIME_3 = np.uint64(0x165667B19E3779F9)
+PRIME_4 = np.uint64(0x85EBCA77C2B2AE63)
+PRIME_5 = np.uint64(0x27D4EB2F165667C5)
 _64 = np.uint64(64)
 _LOW = np.uint64(0xFFFFFFFF)
 
@@ -34,27 +34,39 @@ def rotated(word: np.uint64, bits: np.uint64) -> np.uint64:
 @compiled
 def avalanched(word: np.uint64) -> np.uint64:
     """The last step: every bit moves every other."""
-    word = (word ^ (word >> np.uint64(33))) * _PRIME_2
-    word = (word ^ (word >> np.uint64(29))) * _PRIME_3
+    word = (word ^ (word >> np.uint64(33))) * PRIME_2
+    word = (word ^ (word >> np.uint64(29))) * PRIME_3
     return word ^ (word >> np.uint64(32))
 
 
 @compiled
 def scrambled(word: np.uint64) -> np.uint64:
     """Eight bytes of input, ready to be folded in."""
-    return rotated(word * _PRIME_2, np.uint64(31)) * _PRIME_1
+    return rotated(word * PRIME_2, np.uint64(31)) * PRIME_1
 
 
 @compiled
 def fold_8(state: np.uint64, word: np.uint64) -> np.uint64:
     """Take eight bytes into the state."""
-    return rotated(state ^ scrambled(word), np.uint64(27)) * _PRIME_1 + _PRIME_4
+    return rotated(state ^ scrambled(word), np.uint64(27)) * PRIME_1 + PRIME_4
 
 
 @compiled
 def fold_4(state: np.uint64, word: np.uint64) -> np.uint64:
     """Take four bytes into the state."""
-    return rotated(state ^ (word * _PRIME_1), np.uint64(23)) * _PRIME_2 + _PRIME_3
+    return rotated(state ^ (word * PRIME_1), np.uint64(23)) * PRIME_2 + PRIME_3
+
+
+@compiled
+def hash_int(value: np.int32, seed: np.uint64) -> np.uint64:
+    """The hash of four bytes."""
+    return avalanched(fold_4(seed + PRIME_5 + np.uint64(4), np.uint64(value) & _LOW))
+
+
+@compiled
+def hash_long(value: np.int64, seed: np.uint64) -> np.uint64:
+    """The hash of eight bytes."""
+    return avalanched(fold_8(seed + PRIME_5 + np.uint64(8), np.uint64(value)))
 
 
 @compiled
@@ -63,8 +75,7 @@ def hash_ints(values: NDArray[np.int32], present: Present, rows: Rows, hashes: K
     for i in range(values.size):
         if present is None or present[i]:
             row = i if rows is None else rows[i]
-            word = np.uint64(values[i]) & _LOW
-            hashes[row] = avalanched(fold_4(hashes[row] + _PRIME_5 + np.uint64(4), word))
+            hashes[row] = hash_int(values[i], hashes[row])
 
 
 @compiled
@@ -73,5 +84,20 @@ def hash_longs(values: NDArray[np.int64], present: Present, rows: Rows, hashes: 
     for i in range(values.size):
         if present is None or present[i]:
             row = i if rows is None else rows[i]
-            word = np.uint64(values[i])
-            hashes[row] = avalanched(fold_8(hashes[row] + _PRIME_5 + np.uint64(8), word))
+            hashes[row] = hash_long(values[i], hashes[row])
+
+
+@compiled
+def hash_intervals(
+    micros: NDArray[np.int64],
+    days: NDArray[np.int32],
+    months: NDArray[np.int32],
+    present: Present,
+    rows: Rows,
+    hashes: KeyHashes,
+) -> None:
+    """Hash calendar intervals, whose parts Spark takes in this order."""
+    for i in range(micros.size):
+        if present is None or present[i]:
+            row = i if rows is None else rows[i]
+            hashes[row] = hash_int(months[i], hash_int(days[i], hash_long(micros[i], hashes[row])))

@@ -1,0 +1,50 @@
+"""What all tests share: one Spark session per test run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep all Spark tests on one xdist worker, so that a test run starts one session."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local Spark session; tests that use it are marked `spark`."""
+    from pyspark.sql import SparkSession
+
+    # Python workers must be this interpreter, with the package and numba in it.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    settings = {
+        # Two tasks at once: enough to see partitions run side by side, and CI has two cores.
+        "spark.master": "local[2]",
+        # No name look-up and no open port beyond this machine.
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        # Nobody looks at a page or a progress bar of a test run.
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # The default of 200 tasks per shuffle takes seconds on a few hundred rows.
+        "spark.sql.shuffle.partitions": "4",
+        # Timestamps mean the same on every machine.
+        "spark.sql.session.timeZone": "UTC",
+        # Tables must not be left behind in the working directory.
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    session = SparkSession.builder.appName("evenkeel-tests").config(map=settings).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
