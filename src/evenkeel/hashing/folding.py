@@ -84,7 +84,10 @@ def _fold_intervals(array: pa.Array, rows: Rows, hashes: KeyHashes) -> None:
 
 
 def _fold_structs(array: pa.Array, rows: Rows, hashes: KeyHashes) -> None:
-    for field in array.flatten():  # A null struct has null fields here, whatever lies below it.
+    # `flatten` makes the fields of a null struct null, except where a field is stored as runs.
+    for i, field in enumerate(array.flatten()):
+        if types.is_run_end_encoded(field.type):
+            field = pc.if_else(array.is_valid(), pc.run_end_decode(array.field(i)), None)
         fold(field, rows, hashes)
 
 
