@@ -160,7 +160,7 @@ def test_a_dictionary_of_what_has_no_hash_is_refused() -> None:
         hash_keys(pa.chunked_array([], pa.dictionary(pa.int32(), pa.float16())))
 
 
-@pytest.mark.parametrize("columns", [["a"], [pa.scalar(1)], np.arange(3)], ids=repr)
+@pytest.mark.parametrize("columns", [["a"], "a", pa.scalar(1), np.arange(3), None], ids=repr)
 def test_only_arrow_columns_are_keys(columns: object) -> None:
     with pytest.raises(KeyTypeError, match=r"pyarrow\.array"):
         hash_keys(columns)
@@ -170,3 +170,10 @@ def test_only_arrow_columns_are_keys(columns: object) -> None:
 def test_columns_of_one_length_make_a_key(columns: list[pa.Array]) -> None:
     with pytest.raises(ParameterError, match="of equal length"):
         hash_keys(columns)
+
+
+def test_ids_may_be_narrow_but_not_fractions() -> None:
+    assert_same(hash_ids(np.arange(-3, 3, dtype=np.int8)), hash_ids(np.arange(-3, 3)))
+    for ids in (np.zeros(1), np.zeros(1, dtype=np.uint64)):
+        with pytest.raises(KeyTypeError, match="int64"):
+            hash_ids(ids)

@@ -50,9 +50,9 @@ def hash_keys(columns: Column | pa.RecordBatch | pa.Table | Sequence[Column]) ->
 
 
 def _as_columns(columns: Column | pa.RecordBatch | pa.Table | Sequence[Column]) -> list[Column]:
-    if isinstance(columns, Column):
-        return [columns]
-    keys = columns.columns if isinstance(columns, pa.RecordBatch | pa.Table) else list(columns)
+    if isinstance(columns, pa.RecordBatch | pa.Table):
+        columns = columns.columns
+    keys = list(columns) if isinstance(columns, Sequence) else [columns]
     for key in keys:
         if not isinstance(key, Column):
             raise KeyTypeError(

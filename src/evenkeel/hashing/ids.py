@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from evenkeel.errors import KeyTypeError
 from evenkeel.kernels import KeyHashes
 from evenkeel.kernels.xxhash import hash_longs
 
@@ -18,6 +19,8 @@ def hash_ids(ids: NDArray[np.int64]) -> KeyHashes:
     >>> hash_ids(np.array([0, 1])).view(np.int64).tolist()
     [-5252525462095825812, -7001672635703045582]
     """
+    if ids.dtype.kind != "i":
+        raise KeyTypeError(f"ids are signed whole numbers, not {ids.dtype}; cast them to int64")
     hashes = np.full(ids.size, SEED, dtype=np.uint64)
-    hash_longs(ids, None, None, hashes)
+    hash_longs(ids.astype(np.int64, copy=False), None, None, hashes)
     return hashes
