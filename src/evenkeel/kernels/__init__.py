@@ -33,7 +33,8 @@ def tight(function: Callable[_P, _R]) -> Callable[_P, _R]:
     Numba counts one at nearly every mention of an array, which can take half of a loop's time.
     A kernel that allocates an array cannot be tight.
     """
-    kernel: Callable[_P, _R] = numba.njit(cache=True, nogil=True, _nrt=False)(function)
+    options: dict[str, bool] = {"cache": True, "nogil": True, "_nrt": False}
+    kernel: Callable[_P, _R] = numba.njit(**options)(function)  # type: ignore[call-overload]
     return kernel
 
 

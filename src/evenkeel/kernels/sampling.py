@@ -24,7 +24,7 @@ def invert(
     """The rank of every uniform draw: the number of cumulated probabilities not above it."""
     last = cumulated.size - 1
     for i in range(uniform.size):
-        rank = guide[min(np.int64(uniform[i] * guide.size), last)]
+        rank = guide[min(int(uniform[i] * guide.size), last)]
         while rank > 0 and cumulated[rank - 1] > uniform[i]:
             rank -= 1
         while rank < last and cumulated[rank] <= uniform[i]:

@@ -57,7 +57,7 @@ class Sources:
             if isinstance(router, FeedbackRouter):
                 router.learn(WorkerReport(loads=loads))
 
-    def _shares(self, keys: KeyHashes, count: int) -> list[slice] | list[NDArray[np.intp]]:
+    def _shares(self, keys: KeyHashes, count: int) -> list[slice | NDArray[np.intp]]:
         if self.source_by == "turn":
             return [slice((source - self.rows) % count, None, count) for source in range(count)]
         source = np.empty(keys.size, dtype=np.int32)

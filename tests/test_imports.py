@@ -1,0 +1,27 @@
+"""The core works without Spark, and importing evenkeel costs next to nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"pyspark", "pandas", "matplotlib", "plotly"}
+
+
+@pytest.mark.parametrize(
+    ("module", "forbidden"),
+    [
+        ("evenkeel", {*HEAVY, "numba", "pyarrow", "numpy"}),
+        ("evenkeel.partitioners", HEAVY),
+        ("evenkeel.simulator.counting", HEAVY),
+        ("evenkeel.cli", HEAVY),
+    ],
+)
+def test_importing_stays_light(module, forbidden):
+    program = f"import sys, {module}; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not forbidden & set(loaded)
