@@ -1,0 +1,131 @@
+"""From key frequencies to a planned split: level workers, few cuts, a small table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenkeel.errors import ParameterError
+from evenkeel.kernels.planned import fill_workers
+from evenkeel.partitioners.contract import KeyHashes, WorkerIds, check_epsilon
+from evenkeel.partitioners.key_grouping import KeyGrouping
+from evenkeel.partitioners.planned_split import PlannedSplit
+
+Weights = NDArray[np.float64]
+
+TABLE = 1000
+"""How many keys a plan may name, unless told otherwise."""
+
+
+def plan_split(
+    keys: KeyHashes,
+    weights: Weights,
+    rest: Weights,
+    *,
+    capacities: Weights | None = None,
+    epsilon: float = 0.005,
+    table: int = TABLE,
+) -> PlannedSplit:
+    """Fill each worker to its share, heaviest keys first, cutting a key only where one is full.
+
+    `weights` are the rows (or costs) of `keys`; `rest` is what all other keys bring to each
+    worker by their hash. The table is the smallest that brings every worker to its share within
+    `epsilon`, and never longer than `table`; keys that are not in it go by their hash.
+    """
+    capacities = check_plan(keys, weights, rest, capacities, epsilon, table)
+    heaviest = np.argsort(-weights, kind="stable")
+    keys, weights = keys[heaviest], weights[heaviest]
+    by_hash = KeyGrouping(rest.size).router().route(keys)
+    fair = capacities * ((weights.sum() + rest.sum()) / capacities.sum())
+    size = _table_size(weights, by_hash, rest, fair * (1 + epsilon / 2), min(table, keys.size))
+    hashed = rest + np.bincount(by_hash[size:], weights[size:], minlength=rest.size)
+    room = _level(hashed, capacities, weights[:size].sum()) * capacities - hashed
+    return _filled(keys[:size], weights[:size], room, fair * epsilon)
+
+
+def planned_loads(plan: PlannedSplit, keys: KeyHashes, weights: Weights, rest: Weights) -> Weights:
+    """What each worker is given, if `keys` come with `weights` and all others bring `rest`."""
+    planned = np.isin(keys, plan.keys)
+    by_hash = KeyGrouping(plan.workers).router().route(keys[~planned])
+    loads = rest + np.bincount(by_hash, weights[~planned], minlength=plan.workers)
+    entry = np.searchsorted(plan.keys, keys[planned])
+    weight = np.zeros(plan.keys.size)
+    np.add.at(weight, entry, weights[planned])
+    parts = np.repeat(weight, np.diff(plan.starts)) * plan.shares
+    return loads + np.bincount(plan.owners, parts, minlength=plan.workers)
+
+
+def check_plan(
+    keys: KeyHashes,
+    weights: Weights,
+    rest: Weights,
+    capacities: Weights | None,
+    epsilon: float,
+    table: int,
+) -> Weights:
+    """Refuse frequencies and capacities that cannot be; return the capacities."""
+    check_epsilon(epsilon)
+    if table < 0:
+        raise ParameterError(f"table={table} is below 0; give the most keys that a plan may name")
+    if rest.size < 1:
+        raise ParameterError("rest has no worker; give what the other keys bring to each")
+    if keys.size != weights.size:
+        raise ParameterError(f"there are {keys.size} keys but {weights.size} weights")
+    if capacities is None:
+        return np.ones(rest.size)
+    if capacities.size != rest.size or not (capacities > 0).all():
+        raise ParameterError(
+            f"capacities={capacities.tolist()} must be {rest.size} numbers above 0, one a worker"
+        )
+    return capacities.astype(np.float64)
+
+
+def _table_size(
+    weights: Weights, by_hash: WorkerIds, rest: Weights, limit: Weights, most: int
+) -> int:
+    """The fewest of the heaviest keys, doubling, whose absence leaves no worker above `limit`."""
+    size = 0
+    while size < most:
+        hashed = rest + np.bincount(by_hash[size:], weights[size:], minlength=rest.size)
+        if (hashed <= limit).all():
+            return size
+        size = min(most, max(2 * size, 8))
+    return most
+
+
+def _level(loads: Weights, capacities: Weights, more: float) -> float:
+    """The utilisation that `more` fills the workers to, like water; the fuller ones stay dry.
+
+    A worker that is above it already gets no room, so the level lies below its utilisation.
+    """
+    order = np.argsort(loads / capacities)
+    below_loads = np.cumsum(loads[order])
+    below_capacities = np.cumsum(capacities[order])
+    levels = (more + below_loads) / below_capacities
+    above = np.flatnonzero(levels[:-1] <= (loads / capacities)[order][1:])
+    return float(levels[above[0]] if above.size else levels[-1])
+
+
+def _filled(keys: KeyHashes, weights: Weights, room: Weights, slack: Weights) -> PlannedSplit:
+    workers = room.size
+    starts = np.zeros(keys.size + 1, dtype=np.int64)
+    owners = np.zeros(keys.size + workers, dtype=np.int32)
+    shares = np.zeros(keys.size + workers)
+    fill_workers(weights, np.maximum(room, 0.0), slack, starts, owners, shares)
+    return _ascending(workers, keys, starts, owners, shares)
+
+
+def _ascending(
+    workers: int, keys: KeyHashes, starts: NDArray[np.int64], owners: WorkerIds, shares: Weights
+) -> PlannedSplit:
+    order = np.argsort(keys)
+    parts = np.diff(starts)[order]
+    ends = np.cumsum(parts)
+    places = np.repeat(starts[:-1][order] - (ends - parts), parts) + np.arange(parts.sum())
+    return PlannedSplit(
+        workers,
+        keys[order],
+        np.concatenate(([0], ends)).astype(np.int64),
+        owners[places],
+        shares[places],
+    )
