@@ -12,6 +12,7 @@ from evenkeel.partitioners import (
     KeyGrouping,
     OfflineGreedy,
     PartialKey,
+    PlannedSplit,
     RandomChoices,
     RoutingTable,
     StaticTwoChoices,
@@ -59,6 +60,8 @@ def _examples() -> list[Partitioner]:
         ConsistentGrouping(7, distinct=False),
         ConsistentRing(7, replicas=1, arcs=8),
         OfflineGreedy(7, counts),
+        PlannedSplit(7, counts=counts),
+        PlannedSplit(200, counts=counts),
         RoutingTable(7, POOL[:10], owners, base=ConsistentRing(7)),
         RoutingTable(7, POOL[:10], owners, base=KeyGrouping(7), max_entries=10),
     ]

@@ -17,6 +17,7 @@ from evenkeel.partitioners.key_grouping import KeyGrouping
 from evenkeel.partitioners.offline_greedy import OfflineGreedy
 from evenkeel.partitioners.online_greedy import OnlineGreedy
 from evenkeel.partitioners.partial_key import PartialKey
+from evenkeel.partitioners.planned_split import PlannedSplit
 from evenkeel.partitioners.random_choices import RandomChoices
 from evenkeel.partitioners.routing_table import RoutingTable
 from evenkeel.partitioners.shuffle_grouping import ShuffleGrouping
@@ -36,6 +37,7 @@ _SCHEMES: tuple[type[Partitioner], ...] = (
     RandomChoices,
     BoundedRing,
     ConsistentGrouping,
+    PlannedSplit,
     TwoRandomChoices,
     ShuffleGrouping,
 )
@@ -57,6 +59,7 @@ __all__ = [
     "OnlineGreedy",
     "PartialKey",
     "Partitioner",
+    "PlannedSplit",
     "RandomChoices",
     "Router",
     "RoutingTable",

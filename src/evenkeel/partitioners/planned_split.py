@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError
-from evenkeel.kernels.planned import Draws, Offsets, Weights, alias_parts, draw_in_turn, send_drawn
+from evenkeel.kernels.planned import alias_parts, draw_in_turn, send_drawn
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -17,58 +17,59 @@ from evenkeel.partitioners.contract import (
     WorkerIds,
     check_workers,
 )
+from evenkeel.partitioners.split_planning import SplitTable, plan_split
+from evenkeel.sketches.frozen import ArrayValue, frozen
+from evenkeel.sketches.key_counts import KeyCounts
 
 
-def _no_keys() -> KeyHashes:
-    return np.empty(0, dtype=np.uint64)
-
-
-def _no_parts() -> Offsets:
-    return np.zeros(1, dtype=np.int64)
-
-
-def _no_owners() -> WorkerIds:
-    return np.empty(0, dtype=np.int32)
-
-
-def _no_shares() -> Weights:
-    return np.empty(0, dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlannedSplit(Independent):
+@dataclass(frozen=True, eq=False)
+class PlannedSplit(ArrayValue, Independent):
     """Send planned keys to their planned workers, in the planned shares; all others by hash.
 
     The table holds the hashes of the planned keys in ascending order; key i has the parts
     `starts[i]..starts[i+1]-1`, each with the worker that owns it and its share of the key's rows.
-    `plan_split` draws up the table from key frequencies; without one every key goes by its hash.
+    Given `counts`, the table is drawn up from them; with neither, every key goes by its hash.
 
     When: partial results merge and key frequencies are known, from the data or from an earlier
-        run. Not when they are unknown or drift fast within a run: then use `mode="online"`.
-    Cost: O(log table) time per row, O(table) memory, no coordination. At most workers - 1 keys
-        are cut, so there are at most keys + workers - 1 replicas.
+        run. Not when they are unknown or drift fast within a run.
+    Cost: O(log table) time per row, O(table) memory, no coordination. At most workers - 1 cuts
+        are made, so there are at most keys + workers - 1 replicas.
     Paper: ours, after McNaughton's wrap-around rule for machines that may share a job.
 
-    >>> from evenkeel.partitioners.split_planning import plan_split
-    >>> hot, cold = np.uint64(0), np.uint64(2**63)
-    >>> frequencies = np.array([900.0, 100.0])
-    >>> plan = plan_split(np.array([hot, cold]), frequencies, rest=np.zeros(4))
-    >>> stream = np.repeat(np.array([hot, cold]), [900, 100])
+    >>> stream = np.repeat(np.array([0, 2**63], dtype=np.uint64), [900, 100])
+    >>> plan = PlannedSplit(workers=4, counts=KeyCounts.of([stream]))
     >>> np.bincount(plan.router().route(stream)).tolist()
-    [250, 250, 250, 250]
+    [251, 249, 251, 249]
     """
 
     scheme: ClassVar[str] = "planned-split"
 
     workers: int
-    keys: KeyHashes = field(default_factory=_no_keys)
-    starts: Offsets = field(default_factory=_no_parts)
-    owners: WorkerIds = field(default_factory=_no_owners)
-    shares: Weights = field(default_factory=_no_shares)
+    keys: KeyHashes = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
+    starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    owners: WorkerIds = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    shares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, dtype=np.float64))
+    counts: KeyCounts = field(default_factory=KeyCounts.none)
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
+        if self.counts.keys.size:
+            self._plan(self.counts)
+        object.__setattr__(self, "keys", frozen(self.keys, np.uint64))
+        object.__setattr__(self, "starts", frozen(self.starts, np.int64))
+        object.__setattr__(self, "owners", frozen(self.owners, np.int32))
+        object.__setattr__(self, "shares", frozen(self.shares, np.float64))
         check_table(self)
+
+    @classmethod
+    def of(cls, workers: int, table: SplitTable) -> PlannedSplit:
+        """The partitioner that follows `table`."""
+        return cls(workers, *table)
+
+    @property
+    def table(self) -> SplitTable:
+        """The plan itself."""
+        return SplitTable(self.keys, self.starts, self.owners, self.shares)
 
     @property
     def need(self) -> Need:
@@ -82,47 +83,47 @@ class PlannedSplit(Independent):
 
     def router(self, source: int = 0, sources: int = 1) -> PlannedSplitRouter:
         """Start the memory of one source: how often it has seen each planned key."""
-        return PlannedSplitRouter(
-            self, Lots.of(self), source, seen=np.zeros(self.keys.size, dtype=np.uint64)
-        )
+        seen = np.zeros(self.keys.size, dtype=np.uint64)
+        return PlannedSplitRouter(Lots.of(self.workers, self.table), source, seen)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PlannedSplit) and self._content() == other._content()
-
-    def __hash__(self) -> int:
-        return hash(self._content())
-
-    def _content(self) -> tuple[int | bytes, ...]:
-        arrays = (self.keys, self.starts, self.owners, self.shares)
-        return (self.workers, *(array.tobytes() for array in arrays))
+    def _plan(self, counts: KeyCounts) -> None:
+        if self.keys.size:
+            raise ParameterError("counts and a table are both given; give one of them")
+        table = plan_split(counts.keys, counts.counts.astype(float), np.zeros(self.workers))
+        for name, column in table._asdict().items():
+            object.__setattr__(self, name, column)
+        # The table says all; keeping the counts would make the value as large as the data.
+        object.__setattr__(self, "counts", KeyCounts.none())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lots:
-    """The table in the form that a row's draw of 32 bits is looked up in."""
+    """A table in the form that a row's draw of 32 bits is looked up in."""
 
-    thresholds: Draws
+    workers: int
+    table: SplitTable
+    thresholds: NDArray[np.uint64]
     aliases: WorkerIds
 
     @classmethod
-    def of(cls, plan: PlannedSplit) -> Lots:
-        """Prepare the draws of every part of `plan`."""
-        lots = cls(
-            np.zeros(plan.owners.size, dtype=np.uint64), np.zeros(plan.owners.size, dtype=np.int32)
-        )
-        alias_parts(plan.starts, plan.owners, plan.shares, lots.thresholds, lots.aliases)
-        return lots
+    def of(cls, workers: int, table: SplitTable) -> Lots:
+        """Prepare the draws of every part of `table`."""
+        thresholds = np.zeros(table.owners.size, dtype=np.uint64)
+        aliases = np.zeros(table.owners.size, dtype=np.int32)
+        alias_parts(table.starts, table.owners, table.shares, thresholds, aliases)
+        return cls(workers, table, thresholds, aliases)
 
-    def route(self, plan: PlannedSplit, keys: KeyHashes, draws: Draws) -> WorkerIds:
+    def route(self, keys: KeyHashes, draws: NDArray[np.uint64]) -> WorkerIds:
         """The worker of every row: a pure function of its key and its draw."""
         out = np.empty(keys.size, dtype=np.int32)
+        planned, starts, owners, _ = self.table
         send_drawn(
             keys,
             draws,
-            np.uint64(plan.workers),
-            plan.keys,
-            plan.starts,
-            plan.owners,
+            np.uint64(self.workers),
+            planned,
+            starts,
+            owners,
             self.thresholds,
             self.aliases,
             out,
@@ -134,7 +135,6 @@ class Lots:
 class PlannedSplitRouter:
     """One source's count of the rows of each planned key, so that the shares come out level."""
 
-    plan: PlannedSplit
     lots: Lots
     source: int
     seen: NDArray[np.uint64]
@@ -142,27 +142,27 @@ class PlannedSplitRouter:
     def route(self, keys: KeyHashes) -> WorkerIds:
         """The worker of every key, in order."""
         draws = np.empty(keys.size, dtype=np.uint64)
-        draw_in_turn(keys, self.plan.keys, np.uint64(self.source), self.seen, draws)
-        return self.lots.route(self.plan, keys, draws)
+        draw_in_turn(keys, self.lots.table.keys, np.uint64(self.source), self.seen, draws)
+        return self.lots.route(keys, draws)
 
 
 def check_table(plan: PlannedSplit) -> None:
     """Refuse a table that is out of order, leaves a key without parts or names no worker."""
-    parts = np.diff(plan.starts)
-    if plan.starts.size != plan.keys.size + 1 or plan.starts[0] != 0 or (parts < 1).any():
+    keys, starts, owners, shares = plan.table
+    if starts.size != keys.size + 1 or starts[0] != 0 or (np.diff(starts) < 1).any():
         raise ParameterError("starts must rise from 0, one step of at least one part for each key")
-    if not plan.starts[-1] == plan.owners.size == plan.shares.size:
+    if not starts[-1] == owners.size == shares.size:
         raise ParameterError(
-            f"starts ends at {plan.starts[-1]} parts, but there are {plan.owners.size} owners "
-            f"and {plan.shares.size} shares"
+            f"starts ends at {starts[-1]} parts, but there are {owners.size} owners "
+            f"and {shares.size} shares"
         )
-    if (plan.keys[1:] <= plan.keys[:-1]).any():
+    if (keys[1:] <= keys[:-1]).any():
         raise ParameterError("keys must be in ascending order, each once")
-    if plan.owners.size and not 0 <= plan.owners.min() <= plan.owners.max() < plan.workers:
+    if owners.size and not 0 <= owners.min() <= owners.max() < plan.workers:
         raise ParameterError(
-            f"owners reach from {plan.owners.min()} to {plan.owners.max()}; "
+            f"owners reach from {owners.min()} to {owners.max()}; "
             f"workers={plan.workers} are numbered from 0"
         )
-    sums = np.add.reduceat(plan.shares, plan.starts[:-1]) if plan.keys.size else np.ones(1)
-    if (plan.shares < 0).any() or not np.allclose(sums, 1.0):
+    sums = np.add.reduceat(shares, starts[:-1]) if keys.size else np.ones(1)
+    if (shares < 0).any() or not np.allclose(sums, 1.0):
         raise ParameterError("shares must not be negative and must add up to 1 for each key")

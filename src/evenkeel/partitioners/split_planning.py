@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError
-from evenkeel.kernels.planned import fill_workers
+from evenkeel.kernels.planned import Offsets, Weights, fill_workers
 from evenkeel.partitioners.contract import KeyHashes, WorkerIds, check_epsilon
 from evenkeel.partitioners.key_grouping import KeyGrouping
-from evenkeel.partitioners.planned_split import PlannedSplit
-
-Weights = NDArray[np.float64]
 
 TABLE = 1000
 """How many keys a plan may name, unless told otherwise."""
+
+
+class SplitTable(NamedTuple):
+    """Keys in ascending order; key i has the parts `starts[i]..starts[i+1]-1`."""
+
+    keys: KeyHashes
+    starts: Offsets
+    owners: WorkerIds
+    shares: Weights
 
 
 def plan_split(
@@ -25,7 +32,7 @@ def plan_split(
     capacities: Weights | None = None,
     epsilon: float = 0.005,
     table: int = TABLE,
-) -> PlannedSplit:
+) -> SplitTable:
     """Fill each worker to its share, heaviest keys first, cutting a key only where one is full.
 
     `weights` are the rows (or costs) of `keys`; `rest` is what all other keys bring to each
@@ -43,16 +50,16 @@ def plan_split(
     return _filled(keys[:size], weights[:size], room, fair * epsilon)
 
 
-def planned_loads(plan: PlannedSplit, keys: KeyHashes, weights: Weights, rest: Weights) -> Weights:
+def planned_loads(plan: SplitTable, keys: KeyHashes, weights: Weights, rest: Weights) -> Weights:
     """What each worker is given, if `keys` come with `weights` and all others bring `rest`."""
     planned = np.isin(keys, plan.keys)
-    by_hash = KeyGrouping(plan.workers).router().route(keys[~planned])
-    loads = rest + np.bincount(by_hash, weights[~planned], minlength=plan.workers)
+    by_hash = KeyGrouping(rest.size).router().route(keys[~planned])
+    loads = rest + np.bincount(by_hash, weights[~planned], minlength=rest.size)
     entry = np.searchsorted(plan.keys, keys[planned])
     weight = np.zeros(plan.keys.size)
     np.add.at(weight, entry, weights[planned])
     parts = np.repeat(weight, np.diff(plan.starts)) * plan.shares
-    return loads + np.bincount(plan.owners, parts, minlength=plan.workers)
+    return loads + np.bincount(plan.owners, parts, minlength=rest.size)
 
 
 def check_plan(
@@ -106,24 +113,20 @@ def _level(loads: Weights, capacities: Weights, more: float) -> float:
     return float(levels[above[0]] if above.size else levels[-1])
 
 
-def _filled(keys: KeyHashes, weights: Weights, room: Weights, slack: Weights) -> PlannedSplit:
-    workers = room.size
+def _filled(keys: KeyHashes, weights: Weights, room: Weights, slack: Weights) -> SplitTable:
     starts = np.zeros(keys.size + 1, dtype=np.int64)
-    owners = np.zeros(keys.size + workers, dtype=np.int32)
-    shares = np.zeros(keys.size + workers)
+    owners = np.zeros(keys.size + room.size, dtype=np.int32)
+    shares = np.zeros(keys.size + room.size)
     fill_workers(weights, np.maximum(room, 0.0), slack, starts, owners, shares)
-    return _ascending(workers, keys, starts, owners, shares)
+    return _ascending(keys, starts, owners, shares)
 
 
-def _ascending(
-    workers: int, keys: KeyHashes, starts: NDArray[np.int64], owners: WorkerIds, shares: Weights
-) -> PlannedSplit:
+def _ascending(keys: KeyHashes, starts: Offsets, owners: WorkerIds, shares: Weights) -> SplitTable:
     order = np.argsort(keys)
     parts = np.diff(starts)[order]
     ends = np.cumsum(parts)
     places = np.repeat(starts[:-1][order] - (ends - parts), parts) + np.arange(parts.sum())
-    return PlannedSplit(
-        workers,
+    return SplitTable(
         keys[order],
         np.concatenate(([0], ends)).astype(np.int64),
         owners[places],
