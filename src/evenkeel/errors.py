@@ -39,3 +39,7 @@ class KeyTypeError(EvenkeelError, TypeError):
 
 class NeedError(EvenkeelError, ValueError):
     """A scheme does not keep the promise that the work needs."""
+
+
+class RetryError(EvenkeelError, RuntimeError):
+    """A retried task could send a row elsewhere than before."""

@@ -1,0 +1,41 @@
+"""Schemes that learn as they route: the compiled router, inside each task of the sending stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import Column
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+
+from evenkeel.partitioners import Partitioner
+
+
+def routed_by_task(partitioner: Partitioner, key_hash: Column, order_matters: bool) -> Column:
+    """The worker of a row as INT, picked by the router that its task started.
+
+    Every Spark task is one source: it starts its own router and keeps it for all its batches, so
+    routing needs no coordination. Only the hash, eight bytes a row, crosses into Python.
+    """
+    route = arrow_udf(_route_batches(partitioner), "int", ArrowUDFType.SCALAR_ITER)
+    if order_matters:
+        # Else Catalyst runs it once for the column and again, from the start, for a filter on it.
+        route = route.asNondeterministic()
+    worker: Column = route(key_hash)
+    return worker
+
+
+def _route_batches(
+    partitioner: Partitioner,
+) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    def route(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        context = TaskContext.get()
+        source = context.partitionId() if context else 0
+        router = partitioner.router(source, source + 1)
+        for batch in batches:
+            hashes = batch.to_numpy(zero_copy_only=False).view(np.uint64)
+            yield pa.array(router.route(hashes), pa.int32())
+
+    return route

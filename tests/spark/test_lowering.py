@@ -1,0 +1,183 @@
+"""Each row gets the worker on Spark that the router gives it outside of Spark."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+from tests.spark.frames import KEYS, awkward
+
+from evenkeel.errors import KeyTypeError, NeedError, ParameterError, RetryError, UnknownNameError
+from evenkeel.partitioners import (
+    ALL,
+    ConsistentRing,
+    KeyGrouping,
+    OfflineGreedy,
+    PartialKey,
+    PlannedSplit,
+    RoutingTable,
+)
+from evenkeel.partitioners.planned_split import Lots
+from evenkeel.sketches.key_counts import KeyCounts
+from evenkeel.spark.lowering import WORKER, lowered, with_worker, worker_column
+from evenkeel.spark.retries import CHECKSUMS
+
+pytestmark = pytest.mark.spark
+
+
+def hashes(rows):
+    return np.array(rows, dtype=np.int64).view(np.uint64)
+
+
+def routed(rows, key, *partitioners, **options):
+    """The rows' hashes, content hashes and workers by each partitioner, in one pass."""
+    frame = rows
+    for number, partitioner in enumerate(partitioners):
+        workers = with_worker(rows, key, partitioner, name=f"w{number}", **options)
+        assert workers.columns == [*rows.columns, f"w{number}"]
+        assert dict(workers.dtypes)[f"w{number}"] == "int"
+        frame = frame.withColumn(f"w{number}", worker_column(rows, key, partitioner, **options))
+    routes = [f"w{number}" for number in range(len(partitioners))]
+    chosen = frame.select(F.xxhash64(*key), F.xxhash64(*rows.columns), *routes).collect()
+    table = np.array(chosen, dtype=np.int64).reshape(-1, 2 + len(routes)).T.copy()
+    return table[0].view(np.uint64), table[1].view(np.uint64), list(table[2:])
+
+
+def counted(rows, key):
+    return KeyCounts.of([hashes([row[0] for row in rows.select(F.xxhash64(*key)).collect()])])
+
+
+def tables(rows, key):
+    counts = counted(rows, key)
+    heavy = counts.keys[:6]
+    owners = np.arange(heavy.size, dtype=np.int32)
+    return [
+        OfflineGreedy(7, counts),
+        RoutingTable(7, heavy, owners),
+        RoutingTable(7, heavy, owners, base=ConsistentRing(7)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    rows = awkward(spark)
+    return spark.createDataFrame(rows.collect(), rows.schema).coalesce(1).localCheckpoint()
+
+
+@pytest.mark.parametrize("key", KEYS, ids="-".join)
+def test_native_routes_are_the_routers(frame, key):
+    schemes = [KeyGrouping(5), KeyGrouping(1), ConsistentRing(7), *tables(frame, key)]
+    keys, _, routes = routed(frame, key, *schemes)
+    for partitioner, workers in zip(schemes, routes, strict=True):
+        assert lowered(partitioner) == "native"
+        np.testing.assert_array_equal(workers, partitioner.router().route(keys))
+
+
+@pytest.mark.parametrize("key", [["word"], ["number", "pair", "word"]], ids="-".join)
+def test_native_planned_split_draws_by_the_rows_content(frame, key):
+    plans = [PlannedSplit(workers, counts=counted(frame, key)) for workers in (1, 7, 500)]
+    keys, contents, routes = routed(frame, key, *plans)
+    for plan, workers in zip(plans, routes, strict=True):
+        lots = Lots.of(plan.workers, plan.table)
+        np.testing.assert_array_equal(workers, lots.route(keys, contents >> np.uint64(32)))
+    assert np.unique(routes[1]).size == 7
+
+
+def test_online_routes_are_the_routers(frame):
+    plan = PlannedSplit(7, counts=counted(frame, ["word"]))
+    schemes = [plan, *(ALL[name](workers=7) for name in ("kg", "pkg", "porc", "sg", "d-choices"))]
+    keys, _, routes = routed(frame, ["word"], *schemes, lowering="online")
+    for partitioner, workers in zip(schemes, routes, strict=True):
+        np.testing.assert_array_equal(workers, partitioner.router().route(keys))
+    loads = np.bincount(routes[0])
+    assert loads.max() <= 1.05 * loads.mean() + 1
+
+
+@pytest.mark.parametrize("scheme", [name for name in ALL if ALL[name](workers=7).coordinated])
+def test_schemes_that_share_a_router_are_refused(frame, scheme):
+    with pytest.raises(NeedError, match="share one router"):
+        with_worker(frame, "word", ALL[scheme](workers=7))
+
+
+def test_every_task_is_a_source_of_its_own(spark):
+    rows = spark.range(0, 400, 1, 4).select((F.col("id") % 7).alias("key"))
+    routed = with_worker(rows, "key", PartialKey(8)).select(
+        F.spark_partition_id(), F.xxhash64("key"), WORKER
+    )
+    parts = np.array(routed.collect(), dtype=np.int64)
+    for source in range(4):
+        part = parts[parts[:, 0] == source]
+        expected = PartialKey(8).router(source, 4).route(part[:, 1].copy().view(np.uint64))
+        np.testing.assert_array_equal(part[:, 2], expected)
+
+
+def test_empty_input(spark, frame):
+    empty = frame.where("id < 0")
+    keys, _, _ = routed(empty, ["word"], KeyGrouping(3), PartialKey(3))
+    assert keys.size == 0
+
+
+def test_a_filter_on_the_worker_does_not_route_again(frame):
+    with_workers = with_worker(frame, "word", PartialKey(4)).cache()
+    whole = with_workers.groupBy(WORKER).count().collect()
+    halves = [with_workers.where(F.col(WORKER) == row[0]).count() for row in whole]
+    assert halves == [row[1] for row in whole]
+    plan = with_worker(frame, "word", PartialKey(4)).where(F.col(WORKER) == 1)
+    assert plan.count() == dict(whole)[1]
+    with_workers.unpersist()
+
+
+def test_the_helper_column_keeps_out_of_the_users_way(frame):
+    taken = frame.withColumn(WORKER.upper(), F.lit(1))
+    assert with_worker(taken, "word", KeyGrouping(3)).columns[-1] == WORKER + "_"
+
+
+def test_lower_case_collation_groups_as_spark_does(spark):
+    rows = spark.sql("select collate(k, 'UTF8_LCASE') k from values ('Ab'), ('aB'), ('c') t(k)")
+    workers = with_worker(rows, "k", KeyGrouping(1000)).groupBy("k", WORKER).count()
+    assert sorted(row["count"] for row in workers.collect()) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        ("map('a', 1)", KeyTypeError),
+        ("struct(map('a', 1))", KeyTypeError),
+        ("collate('a', 'UNICODE_CI')", KeyTypeError),
+        ("array(collate('a', 'UTF8_LCASE'))", KeyTypeError),
+    ],
+)
+def test_keys_that_hash_unlike_they_group_are_refused(spark, expression, error):
+    with pytest.raises(error):
+        with_worker(spark.sql(f"select {expression} k"), "k", KeyGrouping(3))
+
+
+def test_bad_requests_are_refused_before_any_job(frame):
+    with pytest.raises(UnknownNameError, match="did you mean 'word'"):
+        with_worker(frame, "wrod", KeyGrouping(3))
+    with pytest.raises(ParameterError, match="no column"):
+        with_worker(frame, [], KeyGrouping(3))
+    with pytest.raises(ParameterError, match="cannot be an expression"):
+        with_worker(frame, "word", PartialKey(3), lowering="native")
+    with pytest.raises(ParameterError, match="is not one of"):
+        with_worker(frame, "word", PartialKey(3), lowering="fast")
+    with pytest.raises(NeedError, match="share one router"):
+        with_worker(frame, "word", PartialKey(3, estimate="global"))
+
+
+def test_order_dependent_routes_behind_a_shuffle_need_checksums(spark):
+    scan = spark.range(100).withColumnRenamed("id", "key")
+    shuffled = scan.repartition(3, "key")
+    before = {name: spark.conf.get(name) for name in CHECKSUMS}
+    try:
+        spark.conf.set(CHECKSUMS[1], "false")
+        with_worker(scan, "key", PartialKey(3))
+        with_worker(shuffled, "key", KeyGrouping(3))
+        with_worker(shuffled, "key", RoutingTable(3), lowering="online")
+        with pytest.raises(RetryError, match=CHECKSUMS[0]):
+            with_worker(shuffled, "key", PartialKey(3))
+        spark.conf.set(CHECKSUMS[1], "true")
+        with_worker(shuffled, "key", PartialKey(3))
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)

@@ -1,0 +1,55 @@
+"""Rows land on their worker's partition, all of them, once, and unchanged."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import functions as F
+from tests.spark.frames import awkward
+
+from evenkeel.errors import ParameterError
+from evenkeel.partitioners import ALL, KeyGrouping
+from evenkeel.spark.lowering import WORKER, with_worker
+from evenkeel.spark.placement import place, place_by
+from evenkeel.spark.retries import physical_plan
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("scheme", ["kg", "ring", "pkg", "porc", "sg"])
+def test_placement_changes_nothing_but_the_partition(spark, scheme):
+    rows = awkward(spark, partitions=3)
+    placed = place_by(rows, ["word", "number"], ALL[scheme](workers=6))
+    assert placed.columns == rows.columns
+    with_place = placed.withColumn("place", F.spark_partition_id()).collect()
+    assert {row["place"] for row in with_place} <= set(range(6))
+    assert Counter(str(row[:-1]) for row in with_place) == Counter(
+        str(tuple(row)) for row in rows.collect()
+    )
+
+
+def test_rows_lie_on_the_partition_that_is_their_worker(spark):
+    rows = with_worker(awkward(spark, partitions=3), "word", KeyGrouping(6))
+    placed = place(rows, WORKER, 6)
+    assert placed.where(F.spark_partition_id() != F.col(WORKER)).count() == 0
+    assert placed.groupBy(WORKER).count().count() > 1
+
+
+def test_grouping_by_worker_and_key_needs_no_second_shuffle(spark):
+    rows = with_worker(awkward(spark, partitions=3).drop("id"), "word", KeyGrouping(6))
+    grouped = place(rows, WORKER, 6).groupBy(WORKER, "word").count()
+    assert physical_plan(grouped).count("Exchange shufflepartitionid") == 1
+    assert "Exchange hashpartitioning" not in physical_plan(grouped)
+
+
+@pytest.mark.parametrize("bad", ["6", "-1", "null"])
+def test_a_worker_out_of_range_fails_the_job(spark, bad):
+    rows = spark.range(4).select(F.expr(f"cast({bad} as int)").alias("w"))
+    with pytest.raises(Exception, match=r"worker .* is not in 0..5"):
+        place(rows, "w", 6).count()
+
+
+def test_no_workers_are_refused(spark):
+    with pytest.raises(ParameterError, match="workers=0"):
+        place(spark.range(4), "id", 0)
