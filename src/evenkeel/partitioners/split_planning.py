@@ -32,12 +32,14 @@ def plan_split(
     capacities: Weights | None = None,
     epsilon: float = 0.005,
     table: int = TABLE,
+    whole: bool = False,
 ) -> SplitTable:
     """Fill each worker to its share, heaviest keys first, cutting a key only where one is full.
 
     `weights` are the rows (or costs) of `keys`; `rest` is what all other keys bring to each
     worker by their hash. The table is the smallest that brings every worker to its share within
-    `epsilon`, and never longer than `table`; keys that are not in it go by their hash.
+    `epsilon`, and never longer than `table`; keys that are not in it go by their hash. With
+    `whole` no key is cut, however heavy: each goes to the worker with the most room.
     """
     capacities = check_plan(keys, weights, rest, capacities, epsilon, table)
     heaviest = np.argsort(-weights, kind="stable")
@@ -47,7 +49,8 @@ def plan_split(
     size = _table_size(weights, by_hash, rest, fair * (1 + epsilon / 2), min(table, keys.size))
     hashed = rest + np.bincount(by_hash[size:], weights[size:], minlength=rest.size)
     room = _level(hashed, capacities, weights[:size].sum()) * capacities - hashed
-    return _filled(keys[:size], weights[:size], room, fair * epsilon)
+    slack = np.full(rest.size, np.inf) if whole else fair * epsilon
+    return _filled(keys[:size], weights[:size], room, slack)
 
 
 def planned_loads(plan: SplitTable, keys: KeyHashes, weights: Weights, rest: Weights) -> Weights:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import Column
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 
 from evenkeel.partitioners import Partitioner
 
@@ -19,7 +19,8 @@ def routed_by_task(partitioner: Partitioner, key_hash: Column, order_matters: bo
     Every Spark task is one source: it starts its own router and keeps it for all its batches, so
     routing needs no coordination. Only the hash, eight bytes a row, crosses into Python.
     """
-    route = arrow_udf(_route_batches(partitioner), "int", ArrowUDFType.SCALAR_ITER)
+    # pyspark's stubs want the kind of function as an argument; pyspark itself warns against it.
+    route = arrow_udf(_route_batches(partitioner), "int")  # type: ignore[call-overload]
     if order_matters:
         # Else Catalyst runs it once for the column and again, from the start, for a filter on it.
         route = route.asNondeterministic()

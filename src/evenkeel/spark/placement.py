@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from evenkeel.partitioners import Partitioner
 from evenkeel.partitioners.contract import check_workers
-from evenkeel.spark.lowering import Lowering, lowered, with_worker, worker_column, worker_name
+from evenkeel.spark.lowering import Draw, Lowering, is_pure, lowered, worker_column, worker_name
 
 
 def place(rows: DataFrame, worker: str, workers: int) -> DataFrame:
@@ -28,17 +28,18 @@ def place_by(
     rows: DataFrame,
     key: str | Sequence[str],
     partitioner: Partitioner,
+    *,
     lowering: Lowering = "auto",
+    draw: Draw = "content",
 ) -> DataFrame:
     """Send each row to its worker, leaving its columns as they were."""
-    if lowered(partitioner, lowering) == "native":
+    worker = worker_column(rows, key, partitioner, lowering=lowering, draw=draw)
+    if lowered(partitioner, lowering) == "native" and is_pure(partitioner, draw):
         # Inside the shuffle the worker costs no column: as fast as Spark's own repartition.
-        return rows.repartitionById(
-            partitioner.workers, worker_column(rows, key, partitioner, lowering)
-        )
+        return rows.repartitionById(partitioner.workers, worker)
     name = worker_name(rows)
-    routed = with_worker(rows, key, partitioner, name=name, lowering=lowering)
-    return routed.repartitionById(partitioner.workers, name).drop(name)
+    routed = rows.withColumn(name, worker)
+    return routed.repartitionById(partitioner.workers, F.col(name)).drop(name)
 
 
 def _checked(ids: Column, workers: int) -> Column:

@@ -1,0 +1,217 @@
+"""A plan: a routing decision made from statistics, to be looked at, kept and applied."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from evenkeel.errors import ParameterError
+from evenkeel.partitioners import Need, Partitioner, PlannedSplit
+from evenkeel.partitioners.contract import check_workers
+from evenkeel.partitioners.serialization import from_json, to_json
+from evenkeel.partitioners.split_planning import TABLE
+from evenkeel.spark.explaining import routing_in_words
+from evenkeel.spark.forecast import Forecast, forecast
+from evenkeel.spark.keys import content_hash, key_columns, key_hash
+from evenkeel.spark.lowering import Draw, Lowering, is_pure, lowered, with_worker
+from evenkeel.spark.placement import place_by
+from evenkeel.spark.retries import checksums_are_on, is_replayable
+from evenkeel.spark.schemes import choose
+from evenkeel.spark.statistics import KeyProfile, profile_keys
+
+_log = logging.getLogger("evenkeel")
+
+_DRAW_COST = 0.005
+"""How much imbalance drawing parts by hash may add before each task counts its rows instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How rows are routed, why, and what comes of it."""
+
+    key: tuple[str, ...]
+    partitioner: Partitioner
+    need: Need
+    why: str
+    plain: bool
+    """Whether plain Spark is as good: verbs then leave the work to it."""
+    lowering: Lowering
+    draw: Draw
+    rows: int
+    forecast: Forecast
+    statistics: str
+    """How the frequencies were measured."""
+
+    @property
+    def workers(self) -> int:
+        """How many workers the rows are spread over."""
+        return self.partitioner.workers
+
+    def apply(self, rows: DataFrame) -> DataFrame:
+        """Place each row on its worker's partition; the columns stay as they are."""
+        return place_by(rows, self.key, self.partitioner, lowering=self.lowering, draw=self.draw)
+
+    def with_worker(self, rows: DataFrame, name: str | None = None) -> DataFrame:
+        """Add the worker of each row as a column, without moving any."""
+        return with_worker(
+            rows, self.key, self.partitioner, name=name, lowering=self.lowering, draw=self.draw
+        )
+
+    def explain(self) -> None:
+        """Print the scheme, the reason, the forecast and the routing."""
+        print(self)
+
+    def __str__(self) -> str:
+        expected = self.forecast
+        return "\n".join(
+            [
+                f"scheme    {self.partitioner.scheme} for {self.need.value} work "
+                f"by {', '.join(self.key)}",
+                f"reason    {self.why}",
+                f"forecast  max/mean {expected.max_over_mean:.3f} (+{expected.uncertainty:.3f}), "
+                f"{expected.replicas:,} replicas on {self.workers} workers",
+                f"measured  {self.rows:,} rows by {self.statistics}",
+                f"runs      {self.lowering}"
+                + ("" if is_pure(self.partitioner, self.draw) else f", drawn by {self.draw}"),
+                *routing_in_words(self.partitioner),
+            ]
+        )
+
+    def to_json(self) -> str:
+        """The plan as JSON; `Plan.from_json` reads it back."""
+        document = {name: getattr(self, name) for name in self.__slots__}
+        document["partitioner"] = json.loads(to_json(self.partitioner))
+        document["need"] = self.need.value
+        document["forecast"] = asdict(self.forecast)
+        return json.dumps(document)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan that `to_json` wrote."""
+        document: dict[str, Any] = json.loads(text)
+        document["key"] = tuple(document["key"])
+        document["partitioner"] = from_json(json.dumps(document["partitioner"]))
+        document["need"] = Need(document["need"])
+        document["forecast"] = Forecast(**document["forecast"])
+        return cls(**document)
+
+
+def plan(
+    rows: DataFrame,
+    key: str | Sequence[str],
+    workers: int | None = None,
+    *,
+    need: Need | str = Need.MERGEABLE,
+    scheme: str = "auto",
+    capacities: Sequence[float] | None = None,
+    epsilon: float = 0.005,
+    table: int = TABLE,
+    sample: float | None = None,
+) -> Plan:
+    """Measure the keys of `rows` in one pass and decide how to spread them over `workers`.
+
+    `workers` is the number of shuffle partitions unless given; `capacities` are their relative
+    speeds; `table` bounds the keys that are routed by name; `sample` reads the statistics from a
+    share of the rows only.
+    """
+    columns = key_columns(rows, key)
+    workers = default_workers(rows) if workers is None else workers
+    check_workers(workers)
+    profile = profile_keys(rows, columns, workers, sample)
+    return plan_from(
+        rows, columns, profile, Need(need), scheme, _speeds(capacities, workers), epsilon, table
+    )
+
+
+def plan_from(
+    rows: DataFrame,
+    columns: Sequence[str],
+    profile: KeyProfile,
+    need: Need,
+    scheme: str = "auto",
+    capacities: np.ndarray[Any, np.dtype[np.float64]] | None = None,
+    epsilon: float = 0.005,
+    table: int = TABLE,
+) -> Plan:
+    """Decide from statistics that are there already."""
+    choice = choose(profile, need, scheme, capacities, epsilon, table)
+    lowering, draw = _how(rows, columns, profile, choice.partitioner)
+    expected = forecast(profile, choice.partitioner, capacities, drawn=lowering == "native")
+    _log.info("%s: %s", choice.partitioner.scheme, choice.why)
+    return Plan(
+        tuple(columns),
+        choice.partitioner,
+        need,
+        choice.why,
+        choice.plain,
+        lowering,
+        draw,
+        profile.rows,
+        expected,
+        profile.method,
+    )
+
+
+def default_workers(rows: DataFrame) -> int:
+    """As many workers as a shuffle of this session has partitions."""
+    return int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+
+
+def _speeds(
+    capacities: Sequence[float] | None, workers: int
+) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    if capacities is None:
+        return None
+    speeds = np.asarray(capacities, dtype=np.float64)
+    if speeds.shape != (workers,) or not (speeds > 0).all():
+        raise ParameterError(
+            f"capacities={list(capacities)} must be {workers} numbers above 0, one for each worker"
+        )
+    return speeds
+
+
+def _how(
+    rows: DataFrame, columns: Sequence[str], profile: KeyProfile, partitioner: Partitioner
+) -> tuple[Lowering, Draw]:
+    """Natively, unless the luck of the draw would show: then each task counts its rows."""
+    if lowered(partitioner) == "online":
+        return "online", "content"
+    if not isinstance(partitioner, PlannedSplit) or partitioner.need is Need.WHOLE_KEY:
+        return "native", "content"
+    repeatable = is_replayable(rows)
+    noisy = (
+        forecast(profile, partitioner, drawn=True).max_over_mean
+        > forecast(profile, partitioner).max_over_mean + _DRAW_COST
+    )
+    if noisy and (repeatable or checksums_are_on(rows)):
+        return "online", "content"
+    if _rows_differ(rows, columns, partitioner):
+        return "native", "content"
+    if repeatable or checksums_are_on(rows):
+        return "native", "position"
+    _log.warning(
+        "rows of the split keys are alike and come out of a shuffle: their shares may be uneven"
+    )
+    return "native", "content"
+
+
+def _rows_differ(rows: DataFrame, columns: Sequence[str], split: PlannedSplit) -> bool:
+    """Whether the first rows of the keys that are cut can be told apart by their content."""
+    cut = split.keys[np.diff(split.starts) > 1].view(np.int64).tolist()
+    hashed = key_hash(rows, columns)
+    first = rows.select(hashed.alias("key"), content_hash(rows).alias("content"))
+    seen = (
+        first.where(F.col("key").isin(cut))
+        .limit(20_000)
+        .groupBy("key")
+        .agg(F.count(F.lit(1)).alias("rows"), F.count_distinct("content").alias("different"))
+        .collect()
+    )
+    return all(row["different"] >= 0.9 * row["rows"] for row in seen)
