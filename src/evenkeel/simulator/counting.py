@@ -77,6 +77,7 @@ def count(
     1.0
     """
     routing = Sources(partitioner, sources, source_by)
+    partitioner.router().route(np.empty(0, dtype=np.uint64))  # compiling is not routing
     loads = np.zeros(partitioner.workers, dtype=np.int64)
     keys, replicas = PairSet(), PairSet()
     marks = _checkpoints(stream.messages)
