@@ -22,6 +22,7 @@ def draw_schemes(rows: Sequence[Mapping[str, Any]], title: str, path: Path) -> N
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.patches import Patch
 
     names = [row["scheme"] for row in rows][::-1]
     colours = [COLOURS[row["need"]] for row in rows][::-1]
@@ -40,7 +41,7 @@ def draw_schemes(rows: Sequence[Mapping[str, Any]], title: str, path: Path) -> N
             panel.text(value + max(values) * 0.015, place, text, va="center", fontsize=8)
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=9)
-    handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[need]) for need in Need]
+    handles = [Patch(color=COLOURS[need]) for need in Need]
     figure.legend(
         handles,
         [LABELS[need] for need in Need],
