@@ -35,7 +35,10 @@ def add_row(loads: Loads, level: Loads, worker: np.int64) -> None:
 
 @compiled
 def _find_level(loads: Loads, level: Loads) -> None:
-    lowest_load = loads.min()
+    # Not loads.min(): within an inlined caller numba fails to compile it, unless it is cached.
+    lowest_load = loads[0]
+    for worker in range(1, loads.size):
+        lowest_load = min(lowest_load, loads[worker])
     level[LEVEL] = lowest_load
     for worker in range(loads.size):
         level[ON_LEVEL] += loads[worker] == lowest_load
