@@ -43,3 +43,10 @@ class NeedError(EvenkeelError, ValueError):
 
 class RetryError(EvenkeelError, RuntimeError):
     """A retried task could send a row elsewhere than before."""
+
+
+class MissingExtraError(EvenkeelError, ImportError):
+    """A library is not installed that belongs to one of evenkeel's optional extras."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"{module} is not installed; pip install 'evenkeel[{extra}]'")

@@ -1,0 +1,8 @@
+"""The papers, reproduced figure by figure beside their own numbers; one paper, one module."""
+
+from __future__ import annotations
+
+from evenkeel.experiments.specification import Paper
+
+PAPERS: dict[str, Paper] = {}
+"""Every reproduced paper by its name on the command line."""
