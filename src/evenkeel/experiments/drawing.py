@@ -58,10 +58,14 @@ def draw_png(plot: Plot, path: Path) -> None:
         for handle, label in zip(*spot.get_legend_handles_labels(), strict=True)
     }
     figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=8, frameon=False
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=8,
+        frameon=False,
+        title=plot.note or None,
+        title_fontsize=8,
     )
-    if plot.note:
-        figure.supxlabel(plot.note, fontsize=8, color="#555555")
     figure.savefig(path, dpi=120)
 
 
