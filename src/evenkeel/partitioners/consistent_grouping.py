@@ -26,12 +26,14 @@ class ConsistentGrouping(Independent):
 
     Each worker starts with `virtual` virtual workers, filled level by the power of random choices.
     A busy worker that can be paired with an idle one hands it one; their number never changes, and
-    rows already sent stay where they are.
+    rows already sent stay where they are. With `probing`, a worker that says busy again before it
+    was paired hands one to a worker that is not busy: without it, all is still as soon as nobody
+    is idle, however busy the busy ones are.
 
     When: machines differ in speed, or change it, and partial results merge. Not without signals:
         then it is the power of random choices with more replicas.
     Cost: O(1) amortised time per row, O(workers * virtual) memory per source, no coordination.
-    Paper: Nasir et al., Consistent Grouping, section IV.
+    Paper: Nasir et al., Consistent Grouping, section IV; probing is in section V-A.
 
     >>> router = ConsistentGrouping(workers=2, virtual=10).router()
     >>> router.learn(WorkerReport(busy=np.array([0], np.int32), idle=np.array([1], np.int32)))
@@ -46,6 +48,7 @@ class ConsistentGrouping(Independent):
     virtual: int = 10
     epsilon: float = 0.01
     distinct: bool = True
+    probing: bool = True
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
@@ -66,17 +69,27 @@ class ConsistentGrouping(Independent):
         return ConsistentGroupingRouter(
             RandomChoicesRouter.start(self.workers * self.virtual, self.epsilon, self.distinct),
             owners=np.tile(np.arange(self.workers, dtype=np.int32), self.virtual),
+            probing=self.probing,
+            quiet=dict.fromkeys(range(self.workers)),
         )
 
 
 @dataclass(slots=True)
 class ConsistentGroupingRouter:
-    """One source's own map from virtual workers to workers, and the signals not yet paired."""
+    """One source's own map from virtual workers to workers, and the signals not yet paired.
+
+    `busy` and `idle` are ordered sets, first come first; so is `quiet`: all workers, first those
+    whose last busy signal, or last gift for want of an idle worker, is longest ago.
+    """
 
     choose: RandomChoicesRouter
     owners: WorkerIds
-    busy: list[int] = field(default_factory=list)
-    idle: list[int] = field(default_factory=list)
+    probing: bool
+    quiet: dict[int, None]
+    busy: dict[int, None] = field(default_factory=dict)
+    idle: dict[int, None] = field(default_factory=dict)
+    owned: dict[int, list[int]] = field(default_factory=dict)
+    """The virtual workers of those workers that have ever given or taken one."""
 
     def route(self, keys: KeyHashes) -> WorkerIds:
         """The worker of every key, in order."""
@@ -87,21 +100,51 @@ class ConsistentGroupingRouter:
 
         A worker waits at most once, and its newest signal counts.
         """
-        _queue(report.busy, into=self.busy, out_of=self.idle)
-        _queue(report.idle, into=self.idle, out_of=self.busy)
+        impatient = [worker for worker in report.busy.tolist() if worker in self.busy]
+        for worker in report.busy.tolist():
+            self.idle.pop(worker, None)
+            self.busy.setdefault(worker)
+            _to_the_end(worker, self.quiet)
+        for worker in report.idle.tolist():
+            self.busy.pop(worker, None)
+            self.idle.setdefault(worker)
         while self.busy and self.idle:
-            self._hand_over(self.busy.pop(0), self.idle)
+            giver = _pop_first(self.busy)
+            if self._can_give(giver):
+                self._hand_over(giver, _pop_first(self.idle))
+        if self.probing:
+            self._probe(impatient)
 
-    def _hand_over(self, busy: int, idle: list[int]) -> None:
-        """Move one virtual worker; a worker keeps its last one, or it could never report again."""
-        owned = np.flatnonzero(self.owners == busy)
-        if owned.size > 1:
-            self.owners[owned[0]] = idle.pop(0)
+    def _probe(self, impatient: list[int]) -> None:
+        """Let workers that have waited in vain give to one that is not busy."""
+        for giver in impatient:
+            taker = next((worker for worker in self.quiet if worker not in self.busy), None)
+            if giver in self.busy and taker is not None and self._can_give(giver):
+                del self.busy[giver]
+                _to_the_end(taker, self.quiet)
+                self._hand_over(giver, taker)
+
+    def _can_give(self, worker: int) -> bool:
+        """A worker keeps its last virtual worker, or it could never report again."""
+        return len(self._virtual_workers(worker)) > 1
+
+    def _hand_over(self, giver: int, taker: int) -> None:
+        moved = self._virtual_workers(giver).pop(0)
+        self._virtual_workers(taker).append(moved)
+        self.owners[moved] = taker
+
+    def _virtual_workers(self, worker: int) -> list[int]:
+        if worker not in self.owned:
+            self.owned[worker] = np.flatnonzero(self.owners == worker).tolist()
+        return self.owned[worker]
 
 
-def _queue(workers: WorkerIds, into: list[int], out_of: list[int]) -> None:
-    for worker in workers.tolist():
-        if worker in out_of:
-            out_of.remove(worker)
-        if worker not in into:
-            into.append(worker)
+def _pop_first(workers: dict[int, None]) -> int:
+    first = next(iter(workers))
+    del workers[first]
+    return first
+
+
+def _to_the_end(worker: int, workers: dict[int, None]) -> None:
+    del workers[worker]
+    workers[worker] = None
