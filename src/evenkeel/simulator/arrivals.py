@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from evenkeel.errors import ParameterError
-from evenkeel.kernels.mixing import GOLDEN, mix_all
+from evenkeel.kernels.mixing import salt_all
 from evenkeel.kernels.queueing import Floats
 from evenkeel.partitioners.contract import KeyHashes
 
@@ -71,6 +71,6 @@ class Arrivals:
             return _ONE
         if self.traffic.service == "per-row":
             return self.random.exponential(1.0, keys.size)
-        salt = np.uint64(self.traffic.seed) * GOLDEN
-        uniform = (mix_all(keys ^ salt) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        words = salt_all(keys, np.uint64(self.traffic.seed))
+        uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return -np.log1p(-uniform)

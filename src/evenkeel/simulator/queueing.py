@@ -20,6 +20,7 @@ from evenkeel.simulator.cluster import Cluster
 from evenkeel.simulator.signalling import SignalBoard, Signalling
 from evenkeel.simulator.sources import Sources
 from evenkeel.simulator.timeline import Recorder, Sample, percentile
+from evenkeel.simulator.virtual import listeners
 from evenkeel.simulator.workers import Workers
 from evenkeel.sketches.key_table import PairSet
 
@@ -105,16 +106,18 @@ class _Run:
         self.cluster = cluster
         self.report_every = partitioner.report_every
         self.sources = Sources(partitioner, sources)
-        self.workers = Workers(cluster.speeds(0), self.sources.count)
-        self.board = SignalBoard(signalling, self.workers, self.sources)
+        self.workers = Workers(cluster.speeds(0), sources)
+        routers = listeners(self.sources.routers)
+        self.board = SignalBoard(signalling, self.workers, routers)
         self.arrivals = Arrivals(traffic, traffic.rate * cluster.total)
-        self.recorder = Recorder(self.workers, self.sources)
+        self.recorder = Recorder(self.workers, routers)
         self.pairs = PairSet()
         self.unflushed = PairSet()
         self.partial_states = 0
         self.largest_flush = 0
         self.messages = 0
         self.phase = 0
+        self.reports = 0
         self.sample_every = NEVER
         self.flush_every = NEVER
         self.samples = self.slots = self.flushes = 0
@@ -143,7 +146,7 @@ class _Run:
                 self._time_event(due)
 
     def _step(self, keys: KeyHashes, times: Floats, work: Floats) -> None:
-        turn = self.sources.turn
+        turn = self.sources.rows % self.workers.sources
         chosen = self.sources.route(keys)
         self.workers.accept(times, chosen, work, turn)
         self.pairs.add(keys, chosen)
@@ -181,10 +184,8 @@ class _Run:
         if self.phase + 1 < len(self.cluster.phases):
             left = self.cluster.phases[self.phase + 1].after - self.messages
         if self.report_every:
-            left = min(left, self._reports * self.report_every + self.report_every - self.messages)
+            left = min(left, (self.reports + 1) * self.report_every - self.messages)
         return left
-
-    _reports = 0
 
     def _message_event(self, now: float) -> None:
         following = self.phase + 1
@@ -193,9 +194,9 @@ class _Run:
         ):
             self.phase = following
             self.workers.change_speeds(now, self.cluster.speeds(following))
-        if self.report_every and self.messages == (self._reports + 1) * self.report_every:
-            self._reports += 1
-            self.sources.learn_loads(self.workers.tally.assigned)
+        if self.report_every and self.messages == (self.reports + 1) * self.report_every:
+            self.reports += 1
+            self.sources.report(self.workers.tally.assigned.copy())
 
     def _flush(self) -> None:
         self.partial_states += self.unflushed.size

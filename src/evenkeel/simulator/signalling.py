@@ -6,6 +6,7 @@ of a row that it sent there itself, so sources learn at different times and keep
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -14,7 +15,7 @@ import numpy as np
 from evenkeel.errors import ParameterError
 from evenkeel.kernels.queueing import Floats
 from evenkeel.partitioners.contract import WorkerReport
-from evenkeel.simulator.sources import Sources
+from evenkeel.simulator.virtual import VirtualRouter
 from evenkeel.simulator.workers import Workers
 
 Measure = Literal["utilisation", "queue"]
@@ -55,10 +56,12 @@ class Signalling:
 class SignalBoard:
     """Which worker says what in this slot, and who has still to hear it."""
 
-    def __init__(self, signalling: Signalling, workers: Workers, sources: Sources) -> None:
+    def __init__(
+        self, signalling: Signalling, workers: Workers, routers: Sequence[VirtualRouter]
+    ) -> None:
         self.signalling = signalling
         self.workers = workers
-        self.routers = sources.virtual
+        self.routers = routers
         self.raised = 0
         self.delivered = 0
         self._unheard = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenkeel.kernels.queueing import Floats, latency_of_bin
 from evenkeel.partitioners.contract import Loads
-from evenkeel.simulator.sources import Sources
+from evenkeel.simulator.virtual import VirtualRouter, virtual_workers
 from evenkeel.simulator.workers import Workers
 
 
@@ -46,7 +47,7 @@ class Recorder:
     """Takes samples: differences of the workers' tallies since the last one."""
 
     workers: Workers
-    sources: Sources
+    routers: Sequence[VirtualRouter]
     samples: list[Sample] = field(default_factory=list)
     _time: float = 0.0
     _work: Floats = field(init=False)
@@ -79,7 +80,7 @@ class Recorder:
                 latency_p99=percentile(histogram, 0.99),
                 throughput=finished / (now - self._time),
                 replicas=replicas,
-                virtual=self.sources.virtual_workers(),
+                virtual=virtual_workers(self.routers, self.workers.speeds.size),
             )
         )
         self._remember(now)
