@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from evenkeel.cli import bench, demo, simulate
+from evenkeel.cli import bench, demo, reproduce, simulate
 from evenkeel.cli.terminal import errors
 from evenkeel.errors import EvenkeelError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command()(simulate.simulate)
+app.command()(reproduce.reproduce)
 app.command()(bench.bench)
 
 

@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 console = Console()
 errors = Console(stderr=True)
@@ -36,3 +43,24 @@ def progress_bar(what: str, total: int, shown: bool) -> Iterator[Callable[[int],
     ) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
+
+
+@contextmanager
+def figure_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar per figure; call the result with a figure's name, its cells done and their number."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        console=errors,
+        transient=True,
+        disable=not (shown and errors.is_terminal),
+    ) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(figure: str, done: int, cells: int) -> None:
+            if figure not in tasks:
+                tasks[figure] = bars.add_task(f"figure {figure}", total=cells)
+            bars.update(tasks[figure], completed=done)
+
+        yield advance

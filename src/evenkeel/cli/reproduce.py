@@ -1,0 +1,57 @@
+"""`evenkeel reproduce`: a paper's figures, beside the paper's own numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenkeel.cli.terminal import Json, console, figure_bar, print_json
+from evenkeel.errors import InputError, UnknownNameError
+from evenkeel.experiments import PAPERS
+from evenkeel.experiments.running import reproduce as run
+from evenkeel.experiments.specification import Setting
+from evenkeel.experiments.table import summary, table
+
+PaperName = Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")]
+FigureName = Annotated[str | None, typer.Option(help="Only this one; a wrong name lists all.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Smaller streams, in minutes.")]
+Out = Annotated[Path | None, typer.Option(help="Where results go; runs resume from there.")]
+Data = Annotated[Path | None, typer.Option(help="A folder of Parquet streams with a column key.")]
+Seed = Annotated[int, typer.Option(help="Another seed, other streams.")]
+Jobs = Annotated[int | None, typer.Option(help="How many cells at a time; one per core.")]
+
+
+def reproduce(
+    paper: PaperName,
+    figure: FigureName = None,
+    quick: Quick = False,
+    out: Out = None,
+    data: Data = None,
+    seed: Seed = 42,
+    jobs: Jobs = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a paper's claims and say which hold.
+
+    Writes a CSV, a PNG and an interactive page per figure, and claims.json.
+
+    Example:
+
+      evenkeel reproduce partial-key-grouping --quick
+    """
+    if paper not in PAPERS:
+        raise UnknownNameError("paper", paper, PAPERS)
+    if data is not None and not list(data.glob("*.parquet")):
+        raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
+    chosen = PAPERS[paper]
+    folder = out or Path("reproduced") / f"{paper}{'-quick' if quick else ''}"
+    setting = Setting(quick=quick, data=data, seed=seed)
+    with figure_bar(shown=not as_json) as progress:
+        outcomes = run(chosen, setting, folder, figure, jobs, progress)
+    if as_json:
+        print_json([row for outcome in outcomes for row in outcome.as_rows()])
+        return
+    console.print(table(chosen.title, outcomes))
+    console.print(f"{summary(outcomes)}. Tables and pictures are in {folder}/")
