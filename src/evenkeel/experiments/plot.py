@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 PALETTE = ("#4363d8", "#e6194b", "#3cb44b", "#f58231", "#911eb4", "#008080", "#9a6324", "#000075")
 MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
@@ -64,21 +65,18 @@ def styles(plot: Plot) -> dict[str, tuple[str, str]]:
 
     >>> lines = [Line("KG", [1], [1]), Line("z=5", [1], [2])]
     >>> styles(Plot("", [Panel("", "", "", lines)]))
-    {'KG': ('#4363d8', 'circle'), 'z=5': ('#4363d8', 'circle')}
+    {'KG': ('#4363d8', 'circle'), 'z=5': ('#e6194b', 'square')}
     """
-    chosen: dict[str, tuple[str, str]] = {}
-    unknown = 0
-    for line in (line for panel in plot.panels for line in panel.lines):
-        if line.name in chosen:
-            continue
-        if line.name in SCHEMES:
-            colour, marker = SCHEMES[line.name]
-            chosen[line.name] = (PALETTE[colour], marker)
-        else:
-            turn = unknown % len(PALETTE)
-            chosen[line.name] = (PALETTE[turn], MARKERS[turn])
-            unknown += 1
-    return chosen
+    names = dict.fromkeys(line.name for panel in plot.panels for line in panel.lines)
+    chosen = {
+        name: (PALETTE[SCHEMES[name][0]], SCHEMES[name][1]) for name in names if name in SCHEMES
+    }
+    taken = {colour for colour, _ in chosen.values()}
+    free = [i for i, colour in enumerate(PALETTE) if colour not in taken]
+    unknown = (name for name in names if name not in SCHEMES)
+    for turn, name in zip(cycle(free), unknown, strict=False):
+        chosen[name] = (PALETTE[turn], MARKERS[turn])
+    return {name: chosen[name] for name in names}
 
 
 def drawable(line: Line, panel: Panel) -> list[float]:

@@ -72,8 +72,7 @@ class Recorder:
                 time=now,
                 messages=int(tally.assigned.sum()),
                 queue=self.workers.queues.length.copy(),
-                utilisation=(tally.work - self._work)
-                / (self.workers.offered(now) - self._offered),
+                utilisation=(tally.work - self._work) / (self.workers.offered(now) - self._offered),
                 latency=latency / np.maximum(completed, 1),
                 latency_mean=float(latency.sum()) / max(finished, 1),
                 latency_p50=percentile(histogram, 0.50),
