@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from evenkeel.experiments import consistent_grouping
+from evenkeel.experiments import consistent_grouping, partial_key_grouping
 from evenkeel.experiments.specification import Paper
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (consistent_grouping.PAPER,)}
+_MODULES = (consistent_grouping, partial_key_grouping)
+
+PAPERS: dict[str, Paper] = {module.PAPER.name: module.PAPER for module in _MODULES}
 """Every reproduced paper by its name on the command line."""

@@ -270,7 +270,6 @@ def _fig11_claims(rows: Sequence[Row]) -> list[Claim]:
     for name in map(str, distinct(rows, "stream")):
         ends = {s: _ends_of_phases(_of(rows, name, s)) for s in map(str, distinct(rows, "scheme"))}
         queues = {s: at_the_end(_of(rows, name, s), "queue_max") for s in ends}
-        peak = max(numbers(_of(rows, name, "CG 100 VW"), "queue_max"))
         adapted = ends["CG 100 VW"]
         claims += [
             Claim(
