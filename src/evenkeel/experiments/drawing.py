@@ -44,9 +44,11 @@ def draw_png(plot: Plot, path: Path) -> None:
 
     chosen = styles(plot)
     columns = min(plot.columns, len(plot.panels))
-    figure = Figure(figsize=(4.0 * columns, 2.9 * plot.rows + 0.9), layout="constrained")
+    width = max(4.0 * columns, 7.0)  # a single panel still needs room for title and legend
+    figure = Figure(figsize=(width, 2.9 * plot.rows + 0.9), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(plot.rows, columns, squeeze=False)
+    sharing = "row" if plot.share_y else "none"
+    axes = figure.subplots(plot.rows, columns, squeeze=False, sharey=sharing)
     for spot, panel in zip(axes.flat, plot.panels, strict=False):
         _fill_axes(spot, panel, chosen)
     for spot in list(axes.flat)[len(plot.panels) :]:
@@ -97,7 +99,12 @@ def draw_html(plot: Plot, path: Path) -> None:
 
     chosen = styles(plot)
     columns = min(plot.columns, len(plot.panels))
-    page = make_subplots(plot.rows, columns, subplot_titles=[panel.title for panel in plot.panels])
+    page = make_subplots(
+        plot.rows,
+        columns,
+        subplot_titles=[panel.title for panel in plot.panels],
+        shared_yaxes=plot.share_y,
+    )
     named: set[str] = set()
     for index, panel in enumerate(plot.panels):
         row, column = divmod(index, columns)

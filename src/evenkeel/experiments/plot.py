@@ -47,12 +47,13 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A whole figure: panels in rows of `columns`."""
+    """A whole figure: panels in rows of `columns`; with `share_y` a row has one scale."""
 
     title: str
     panels: Sequence[Panel]
     columns: int = 3
     note: str = ""
+    share_y: bool = False
 
     @property
     def rows(self) -> int:

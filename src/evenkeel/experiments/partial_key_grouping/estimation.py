@@ -183,7 +183,9 @@ def _fig5_plot(rows: Sequence[Row]) -> Plot:
         for name in distinct(rows, "stream")
         for n in WORKERS
     ]
-    return Plot("Partial Key Grouping, Fig 5: imbalance through time", panels, columns=4)
+    return Plot(
+        "Partial Key Grouping, Fig 5: imbalance through time", panels, columns=4, share_y=True
+    )
 
 
 FIG5 = Figure(

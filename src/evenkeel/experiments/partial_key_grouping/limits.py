@@ -102,7 +102,7 @@ def _fig7_plot(rows: Sequence[Row]) -> Plot:
         )
         for name in distinct(rows, "stream")
     ]
-    return Plot("Partial Key Grouping, Fig 7: imbalance over skew", panels, columns=4)
+    return Plot("Partial Key Grouping, Fig 7: imbalance over skew", panels, columns=4, share_y=True)
 
 
 FIG7 = Figure("7", "How much skew two choices withstand", _fig7_cells, _fig7_claims, _fig7_plot)

@@ -122,7 +122,9 @@ def _fig8_plot(rows: Sequence[Row]) -> Plot:
         for name in distinct(rows, "stream")
         for n in WORKERS
     ]
-    return Plot("Partial Key Grouping, Fig 8: sources with unequal parts", panels, columns=4)
+    return Plot(
+        "Partial Key Grouping, Fig 8: sources with unequal parts", panels, columns=4, share_y=True
+    )
 
 
 FIG8 = Figure(
