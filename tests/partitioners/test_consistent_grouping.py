@@ -32,7 +32,7 @@ def test_pairs_are_first_come_first_served():
     router.learn(report(busy=[3, 1]))
     router.learn(report(idle=[2]))
     assert virtual_workers(router, 4) == [4, 4, 5, 3]
-    assert router.busy == [1]
+    assert list(router.busy) == [1]
 
 
 def test_the_newest_signal_of_a_worker_counts():
@@ -41,6 +41,27 @@ def test_the_newest_signal_of_a_worker_counts():
     router.learn(report(idle=[0]))
     router.learn(report(busy=[1]))
     assert virtual_workers(router, 2) == [5, 3]
+
+
+def test_a_worker_that_stays_busy_probes_one_that_is_not():
+    router = ConsistentGrouping(3, virtual=4).router()
+    router.learn(report(busy=[2]))
+    router.learn(report(busy=[2, 0]))
+    assert virtual_workers(router, 3) == [4, 5, 3]
+
+
+def test_without_probing_it_waits_on():
+    router = ConsistentGrouping(3, virtual=4, probing=False).router()
+    for _ in range(3):
+        router.learn(report(busy=[2]))
+    assert virtual_workers(router, 3) == [4, 4, 4]
+
+
+def test_nobody_is_probed_while_all_are_busy():
+    router = ConsistentGrouping(3, virtual=4).router()
+    for _ in range(3):
+        router.learn(report(busy=[0, 1, 2]))
+    assert virtual_workers(router, 3) == [4, 4, 4]
 
 
 @settings(deadline=None, max_examples=100)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evenkeel.errors import MissingExtraError
 from evenkeel.experiments.plot import Panel, Plot, drawable, styles
@@ -47,7 +47,7 @@ def draw_png(plot: Plot, path: Path) -> None:
     width = max(4.0 * columns, 7.0)  # a single panel still needs room for title and legend
     figure = Figure(figsize=(width, 2.9 * plot.rows + 0.9), layout="constrained")
     FigureCanvasAgg(figure)
-    sharing = "row" if plot.share_y else "none"
+    sharing: Literal["row", "none"] = "row" if plot.share_y else "none"
     axes = figure.subplots(plot.rows, columns, squeeze=False, sharey=sharing)
     for spot, panel in zip(axes.flat, plot.panels, strict=False):
         _fill_axes(spot, panel, chosen)

@@ -12,9 +12,9 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 
-from evenkeel import __version__
 from evenkeel.experiments.drawing import check_drawable, draw
 from evenkeel.experiments.specification import Cell, Claim, Figure, Paper, Row, Setting, Value
 
@@ -80,7 +80,7 @@ def _recall_or_measure(cell: Cell, store: Path) -> Sequence[Row]:
 
     The version is part of the name: a release may measure otherwise.
     """
-    name = hashlib.sha256(f"{__version__} {cell!r}".encode()).hexdigest()[:16]
+    name = hashlib.sha256(f"{version('evenkeel')} {cell!r}".encode()).hexdigest()[:16]
     path = store / f"{name}.json"
     if path.exists():
         rows: Sequence[Row] = json.loads(path.read_text())["rows"]
