@@ -26,7 +26,8 @@ Lowering = Literal["auto", "native", "online"]
 Draw = Literal["content", "position"]
 
 WORKER = "__evenkeel_worker"
-"""The helper column, unless the rows have one of that name."""
+POSITION = "__evenkeel_position"
+"""Helper columns, unless the rows have columns of these names."""
 
 
 def with_worker(
@@ -44,8 +45,15 @@ def with_worker(
     its content (a pure function of the row, but level only where the rows of the key differ) or
     of its position (always level, for rows that come in the same order when a task runs again).
     """
-    worker = worker_column(rows, key, partitioner, lowering=lowering, draw=draw)
-    return rows.withColumn(name or worker_name(rows), worker)
+    name = name or free_name(rows, WORKER)
+    if lowered(partitioner, lowering) == "online" or is_pure(partitioner, draw):
+        return rows.withColumn(name, worker_column(rows, key, partitioner, lowering=lowering))
+    check_order_may_matter(rows, f"{partitioner.scheme} by position")
+    position = free_name(rows, POSITION)
+    # A column of its own: an id that counts rows counts anew at every mention.
+    numbered = rows.withColumn(position, F.xxhash64(F.monotonically_increasing_id()))
+    drawn = worker_expression(partitioner, key_hash(rows, key), row_hash=F.col(position))
+    return numbered.withColumn(name, drawn).drop(position)
 
 
 def worker_column(
@@ -54,13 +62,11 @@ def worker_column(
     partitioner: Partitioner,
     *,
     lowering: Lowering = "auto",
-    draw: Draw = "content",
 ) -> Column:
-    """The worker of each row as an INT, to be used once, on `rows`."""
+    """The worker of each row as an INT, to be used once, on `rows`; draws are by content."""
     hashed = key_hash(rows, key)
     if lowered(partitioner, lowering) == "native":
-        drawn = content_hash(rows) if is_pure(partitioner, draw) else _position_hash(rows)
-        return worker_expression(partitioner, hashed, row_hash=drawn)
+        return worker_expression(partitioner, hashed, row_hash=content_hash(rows))
     if partitioner.coordinated:
         raise NeedError(
             f"{partitioner.scheme} wants all sources to share one router, and Spark's tasks share "
@@ -90,20 +96,14 @@ def is_pure(partitioner: Partitioner, draw: Draw) -> bool:
     return draw == "content" or partitioner.need is Need.WHOLE_KEY
 
 
-def _position_hash(rows: DataFrame) -> Column:
-    check_order_may_matter(rows, "planned-split by position")
-    return F.xxhash64(F.monotonically_increasing_id())
-
-
 def order_matters(partitioner: Partitioner) -> bool:
     """Whether a router of this scheme sends a row elsewhere when other rows come before it."""
     return not isinstance(partitioner, KeyGrouping | ConsistentRing | OfflineGreedy | RoutingTable)
 
 
-def worker_name(rows: DataFrame) -> str:
-    """A name for the helper column that no column of `rows` has."""
+def free_name(rows: DataFrame, wanted: str) -> str:
+    """A name for a helper column that no column of `rows` has."""
     taken = {name.lower() for name in rows.columns}
-    name = WORKER
-    while name in taken:
-        name += "_"
-    return name
+    while wanted in taken:
+        wanted += "_"
+    return wanted

@@ -9,7 +9,16 @@ from pyspark.sql import functions as F
 
 from evenkeel.partitioners import Partitioner
 from evenkeel.partitioners.contract import check_workers
-from evenkeel.spark.lowering import Draw, Lowering, is_pure, lowered, worker_column, worker_name
+from evenkeel.spark.lowering import (
+    WORKER,
+    Draw,
+    Lowering,
+    free_name,
+    is_pure,
+    lowered,
+    with_worker,
+    worker_column,
+)
 
 
 def place(rows: DataFrame, worker: str, workers: int) -> DataFrame:
@@ -33,12 +42,12 @@ def place_by(
     draw: Draw = "content",
 ) -> DataFrame:
     """Send each row to its worker, leaving its columns as they were."""
-    worker = worker_column(rows, key, partitioner, lowering=lowering, draw=draw)
     if lowered(partitioner, lowering) == "native" and is_pure(partitioner, draw):
         # Inside the shuffle the worker costs no column: as fast as Spark's own repartition.
+        worker = worker_column(rows, key, partitioner, lowering=lowering)
         return rows.repartitionById(partitioner.workers, worker)
-    name = worker_name(rows)
-    routed = rows.withColumn(name, worker)
+    name = free_name(rows, WORKER)
+    routed = with_worker(rows, key, partitioner, name=name, lowering=lowering, draw=draw)
     return routed.repartitionById(partitioner.workers, F.col(name)).drop(name)
 
 
