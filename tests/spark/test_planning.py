@@ -1,0 +1,152 @@
+"""A plan says what it will do, does it, and survives a trip through JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+from tests.spark.frames import awkward
+
+import evenkeel as ek
+from evenkeel.errors import NeedError, ParameterError, UnknownNameError
+from evenkeel.hashing import hash_keys
+from evenkeel.partitioners import KeyGrouping, RoutingTable
+from evenkeel.spark.lowering import WORKER
+from evenkeel.spark.statistics import profile_keys
+
+pytestmark = pytest.mark.spark
+
+WORKERS = 8
+
+
+@pytest.fixture(scope="module")
+def skewed(spark):
+    """Half of 40,000 rows have one key, the others are shared out unevenly among 300."""
+    key = F.when(F.col("id") % 2 == 0, 0).otherwise((F.sqrt("id") * 1.5).cast("int"))
+    return spark.range(0, 40_000, 1, 3).select("id", F.concat(F.lit("k"), key).alias("key"))
+
+
+@pytest.fixture(scope="module")
+def even(spark):
+    return spark.range(0, 40_000, 1, 3).select((F.col("id") % 20_000).alias("key"))
+
+
+def loads(placed, workers=WORKERS):
+    counts = np.zeros(workers)
+    for worker, rows in placed.groupBy(F.spark_partition_id()).count().collect():
+        counts[worker] = rows
+    return counts
+
+
+def test_statistics_are_exact_while_the_keys_fit(skewed):
+    profile = profile_keys(skewed, "key", WORKERS)
+    counts = {row[0]: row[1] for row in skewed.groupBy("key").count().collect()}
+    hashes = hash_keys(skewed.select("key").distinct().toArrow()["key"])
+    assert profile.rows == 40_000
+    assert profile.error == 0
+    assert profile.distinct == pytest.approx(len(counts), rel=0.1)
+    assert sorted(profile.counts) == sorted(counts.values())
+    assert set(profile.keys.tolist()) == set(hashes.tolist())
+    np.testing.assert_array_equal(np.zeros(WORKERS), profile.rest)
+
+
+def test_statistics_of_awkward_keys(spark):
+    rows = awkward(spark)
+    profile = profile_keys(rows, ["word", "part"], WORKERS)
+    assert profile.nulls == rows.where("word is null or part is null").count()
+    assert profile.counts[0] == max(
+        row[2] for row in rows.groupBy("word", "part").count().collect()
+    )
+
+
+def test_a_sample_says_so_and_scales(skewed):
+    profile = profile_keys(skewed, "key", WORKERS, sample=0.25)
+    assert profile.rows == pytest.approx(40_000, rel=0.1)
+    assert profile.counts[0] == pytest.approx(20_000, abs=profile.error)
+    assert "sample of 0.25" in profile.method
+
+
+@pytest.mark.parametrize("scheme", ["planned-split", "kg", "routing-table", "pkg", "porc"])
+def test_the_forecast_comes_true(skewed, scheme):
+    plan = ek.plan(skewed, "key", WORKERS, scheme=scheme)
+    placed = plan.apply(skewed)
+    measured = loads(placed)
+    assert placed.columns == skewed.columns
+    assert measured.sum() == 40_000
+    assert measured.max() / measured.mean() == pytest.approx(plan.forecast.max_over_mean, rel=0.02)
+
+
+def test_auto_splits_the_hot_key(skewed):
+    plan = ek.plan(skewed, "key", WORKERS)
+    assert plan.partitioner.scheme == "planned-split"
+    assert not plan.plain
+    assert plan.forecast.max_over_mean < 1.02
+    pairs = plan.with_worker(skewed).select("key", WORKER).distinct().count()
+    assert pairs <= plan.forecast.replicas
+
+
+def test_auto_leaves_even_keys_to_spark(even):
+    plan = ek.plan(even, "key", WORKERS)
+    assert plan.plain
+    assert plan.partitioner == KeyGrouping(WORKERS)
+    assert "plain Spark is as good" in plan.why
+
+
+def test_whole_keys_stay_whole(skewed):
+    plan = ek.plan(skewed, "key", WORKERS, need="whole-key", scheme="routing-table")
+    assert isinstance(plan.partitioner, RoutingTable)
+    pairs = plan.with_worker(skewed).select("key", WORKER).distinct().count()
+    assert pairs == skewed.select("key").distinct().count()
+    auto = ek.plan(skewed, "key", WORKERS, need=ek.Need.WHOLE_KEY)
+    assert "one key alone has 50.0% of the rows" in auto.why
+
+
+def test_faster_workers_get_more(skewed):
+    speeds = [3.0] + [1.0] * 7
+    plan = ek.plan(skewed, "key", WORKERS, capacities=speeds)
+    utilisation = loads(plan.apply(skewed)) / speeds
+    assert utilisation.max() / (40_000 / 10) < 1.03
+
+
+@pytest.mark.parametrize("draw", ["content", "position"])
+def test_native_shares_come_out_as_planned(skewed, draw):
+    plan = dataclasses.replace(ek.plan(skewed, "key", WORKERS), lowering="native", draw=draw)
+    # 20,000 rows draw among 8 workers: five standard deviations.
+    assert loads(plan.apply(skewed)).max() < 5000 + 5 * 50
+
+
+def test_rows_that_are_alike_are_drawn_by_position(spark):
+    alike = spark.range(0, 3_000_000, 1, 2).select((F.col("id") % 3).alias("key"))
+    plan = ek.plan(alike, "key", 2)
+    assert (plan.lowering, plan.draw) == ("native", "position")
+    unlike = alike.withColumn("row", F.monotonically_increasing_id())
+    assert ek.plan(unlike, "key", 2).draw == "content"
+
+
+def test_json_and_words(skewed):
+    plan = ek.plan(skewed, "key", WORKERS)
+    assert ek.Plan.from_json(plan.to_json()) == plan
+    assert "planned-split for mergeable work by key" in str(plan)
+
+
+def test_empty_input_and_one_worker(skewed):
+    nothing = skewed.where("id < 0")
+    assert ek.plan(nothing, "key", WORKERS).apply(nothing).count() == 0
+    assert loads(ek.plan(skewed, "key", 1).apply(skewed), 1).tolist() == [40_000]
+
+
+def test_bad_requests_are_refused(skewed):
+    with pytest.raises(UnknownNameError, match="no column 'kye'"):
+        ek.plan(skewed, "kye")
+    with pytest.raises(ParameterError, match="workers=0"):
+        ek.plan(skewed, "key", 0)
+    with pytest.raises(NeedError, match=r"pkg does not keep .* these do: kg, ring"):
+        ek.plan(skewed, "key", WORKERS, need="whole-key", scheme="pkg")
+    with pytest.raises(UnknownNameError, match="did you mean 'pkg'"):
+        ek.plan(skewed, "key", WORKERS, scheme="pgk")
+    with pytest.raises(ParameterError, match="8 numbers above 0"):
+        ek.plan(skewed, "key", WORKERS, capacities=[1.0, 2.0])
+    with pytest.raises(ParameterError, match=r"sample=1\.5"):
+        ek.plan(skewed, "key", WORKERS, sample=1.5)
