@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenkeel.partitioners.contract import Need
+    from evenkeel.spark.diagnosis import Diagnosis, diagnose
     from evenkeel.spark.planning import Plan, plan
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Diagnosis": "evenkeel.spark.diagnosis",
     "Need": "evenkeel.partitioners.contract",
     "Plan": "evenkeel.spark.planning",
+    "diagnose": "evenkeel.spark.diagnosis",
     "plan": "evenkeel.spark.planning",
 }
 
-__all__ = ["Need", "Plan", "__version__", "plan"]
+__all__ = ["Diagnosis", "Need", "Plan", "__version__", "diagnose", "plan"]
 
 
 def __getattr__(name: str) -> Any:

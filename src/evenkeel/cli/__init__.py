@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from evenkeel.cli import bench, demo, reproduce, simulate
+from evenkeel.cli import bench, demo, diagnose, reproduce, simulate
 from evenkeel.cli.terminal import errors
 from evenkeel.errors import EvenkeelError
 
@@ -19,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo.demo)
+app.command()(diagnose.diagnose)
 app.command()(simulate.simulate)
 app.command()(reproduce.reproduce)
 app.command()(bench.bench)

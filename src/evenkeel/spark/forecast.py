@@ -12,7 +12,7 @@ from evenkeel.partitioners.split_planning import SplitTable, planned_loads
 from evenkeel.sketches.key_table import PairSet
 from evenkeel.spark.statistics import KeyProfile
 
-STREAM = 200_000
+STREAM = 1_000_000
 """How many rows are simulated for schemes that learn as they route."""
 
 

@@ -38,10 +38,11 @@ def check_order_may_matter(rows: DataFrame, scheme: str) -> None:
 
 def checksums_are_on(rows: DataFrame) -> bool:
     """Whether Spark itself repeats a stage whose output changed."""
-    return all(_is_true(rows, name) for name in CHECKSUMS)
+    return all(is_true(rows, name) for name in CHECKSUMS)
 
 
-def _is_true(rows: DataFrame, name: str) -> bool:
+def is_true(rows: DataFrame, name: str) -> bool:
+    """Whether a setting of the session is true; one that this Spark does not know is not."""
     try:
         # A default given here would win over Spark's own.
         return str(rows.sparkSession.conf.get(name)).lower() == "true"

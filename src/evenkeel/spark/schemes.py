@@ -90,14 +90,15 @@ def whole_keys(
 
 def check_legal(scheme: str, need: Need) -> None:
     """Refuse a scheme that does not keep the promise, naming those that do."""
-    if not _promise(scheme).keeps(need):
-        legal = [name for name in ALL if _promise(name).keeps(need)]
+    if not promise(scheme).keeps(need):
+        legal = [name for name in ALL if promise(name).keeps(need)]
         raise NeedError(
             f"{scheme} does not keep the promise {need.value}; these do: {', '.join(legal)}"
         )
 
 
-def _promise(scheme: str) -> Need:
+def promise(scheme: str) -> Need:
+    """The promise that a scheme of this name keeps on more than one worker."""
     if scheme == PlannedSplit.scheme:
         return Need.MERGEABLE  # With an empty table it would promise whole keys.
     # Two workers: with a single one every scheme keeps keys whole.

@@ -1,0 +1,77 @@
+"""A diagnosis as HTML. Keys are data, whoever wrote them: all text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenkeel.spark.diagnosis import Diagnosis
+
+_STYLE = """
+.evenkeel{font:14px/1.5 system-ui,sans-serif;color:#1f2430;max-width:60rem}
+.evenkeel table{border-collapse:collapse;margin:.8rem 0}
+.evenkeel th,.evenkeel td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #dde1e8}
+.evenkeel th:first-child,.evenkeel td:first-child{text-align:left;overflow-wrap:anywhere}
+.evenkeel .bar{display:inline-block;height:.6rem;background:#3b6fb6}
+.evenkeel .best{background:#e8f2e4}
+.evenkeel code{background:#f2f4f8;padding:.15rem .35rem}
+"""
+
+
+def page(diagnosis: Diagnosis) -> str:
+    """A whole document, with nothing to load."""
+    title = escape(f"Skew of {', '.join(diagnosis.key)}")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"</head><body>{fragment(diagnosis)}</body></html>\n"
+    )
+
+
+def fragment(diagnosis: Diagnosis) -> str:
+    """The part that a notebook shows."""
+    advice = diagnosis.recommendation
+    return "".join(
+        [
+            f'<div class="evenkeel"><style>{_STYLE}</style>',
+            f"<h2>Skew of {escape(', '.join(diagnosis.key))}</h2>",
+            f"<p>{diagnosis.rows:,} rows, about {diagnosis.keys:,} keys, {diagnosis.nulls:,} rows "
+            f"with a null key, Zipf slope {diagnosis.slope:.2f}.</p>",
+            f"<p><b>{escape(advice.scheme)}</b>: {escape(advice.why)}<br>"
+            f"<code>{escape(advice.code)}</code></p>",
+            _table(("heaviest key", "rows", "share", ""), _key_rows(diagnosis)),
+            _table(("scheme", "promise", "max/mean", "replicas", "runs"), _scheme_rows(diagnosis)),
+            f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in diagnosis.spark)}</ul>",
+            f"<p>Measured by {escape(diagnosis.statistics)}.</p></div>",
+        ]
+    )
+
+
+def _key_rows(diagnosis: Diagnosis) -> Iterable[tuple[str, Sequence[str]]]:
+    widest = max((key.share for key in diagnosis.top), default=1.0)
+    for key in diagnosis.top:
+        bar = f'<span class="bar" style="width:{8 * key.share / widest:.2f}rem"></span>'
+        yield "", (escape(key.key), f"{key.rows:,}", f"{key.share:.2%}", bar)
+
+
+def _scheme_rows(diagnosis: Diagnosis) -> Iterable[tuple[str, Sequence[str]]]:
+    for each in diagnosis.schemes:
+        yield (
+            ' class="best"' if each.scheme == diagnosis.recommendation.scheme else "",
+            (
+                escape(each.scheme),
+                escape(each.need),
+                f"{each.max_over_mean:.3f}",
+                f"{each.replicas:,}",
+                "native" if each.native else "on line",
+            ),
+        )
+
+
+def _table(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    body = "".join(
+        f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for mark, cells in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,25 @@
+"""An embedded Spark on this machine, for the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+
+def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
+    """The session in use, or a quiet local one."""
+    # Python workers must be this interpreter: it is the one that has evenkeel.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return (
+        SparkSession.builder.master(f"local[{cores}]")
+        .appName("evenkeel")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.shuffle.partitions", str(partitions))
+        .getOrCreate()
+    )
