@@ -62,6 +62,9 @@ def _examples() -> list[Partitioner]:
         OfflineGreedy(7, counts),
         PlannedSplit(7, counts=counts),
         PlannedSplit(200, counts=counts),
+        PlannedSplit(7, mode="online", interval=50),
+        PlannedSplit(7, counts=counts, mode="online", counters=5),
+        PlannedSplit(1, mode="online", interval=10),
         RoutingTable(7, POOL[:10], owners, base=ConsistentRing(7)),
         RoutingTable(7, POOL[:10], owners, base=KeyGrouping(7), max_entries=10),
     ]

@@ -46,9 +46,9 @@ def plan_split(
     keys, weights = keys[heaviest], weights[heaviest]
     by_hash = KeyGrouping(rest.size).router().route(keys)
     fair = capacities * ((weights.sum() + rest.sum()) / capacities.sum())
-    size = _table_size(weights, by_hash, rest, fair * (1 + epsilon / 2), min(table, keys.size))
+    size = table_size(weights, by_hash, rest, fair * (1 + epsilon / 2), min(table, keys.size))
     hashed = rest + np.bincount(by_hash[size:], weights[size:], minlength=rest.size)
-    room = _level(hashed, capacities, weights[:size].sum()) * capacities - hashed
+    room = water_level(hashed, capacities, weights[:size].sum()) * capacities - hashed
     slack = np.full(rest.size, np.inf) if whole else fair * epsilon
     return _filled(keys[:size], weights[:size], room, slack)
 
@@ -90,7 +90,7 @@ def check_plan(
     return capacities.astype(np.float64)
 
 
-def _table_size(
+def table_size(
     weights: Weights, by_hash: WorkerIds, rest: Weights, limit: Weights, most: int
 ) -> int:
     """The fewest of the heaviest keys, doubling, whose absence leaves no worker above `limit`."""
@@ -103,7 +103,7 @@ def _table_size(
     return most
 
 
-def _level(loads: Weights, capacities: Weights, more: float) -> float:
+def water_level(loads: Weights, capacities: Weights, more: float) -> float:
     """The utilisation that `more` fills the workers to, like water; the fuller ones stay dry.
 
     A worker that is above it already gets no room, so the level lies below its utilisation.
@@ -126,12 +126,13 @@ def _filled(keys: KeyHashes, weights: Weights, room: Weights, slack: Weights) ->
 
 def _ascending(keys: KeyHashes, starts: Offsets, owners: WorkerIds, shares: Weights) -> SplitTable:
     order = np.argsort(keys)
-    parts = np.diff(starts)[order]
+    new_starts, places = parts_of(starts, order)
+    return SplitTable(keys[order], new_starts, owners[places], shares[places])
+
+
+def parts_of(starts: Offsets, entries: Offsets) -> tuple[Offsets, Offsets]:
+    """The parts of `entries`, in their order: where each entry's begin, and where they were."""
+    parts = np.diff(starts)[entries]
     ends = np.cumsum(parts)
-    places = np.repeat(starts[:-1][order] - (ends - parts), parts) + np.arange(parts.sum())
-    return SplitTable(
-        keys[order],
-        np.concatenate(([0], ends)).astype(np.int64),
-        owners[places],
-        shares[places],
-    )
+    places = np.repeat(starts[:-1][entries] - (ends - parts), parts) + np.arange(parts.sum())
+    return np.concatenate(([0], ends)).astype(np.int64), places

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from evenkeel.metrics import imbalance, max_over_mean, replication
 from evenkeel.partitioners import Partitioner
-from evenkeel.partitioners.contract import KeyHashes
+from evenkeel.partitioners.contract import KeyHashes, WorkerIds
 from evenkeel.simulator.sources import SourceBy, Sources
 from evenkeel.sketches.key_table import PairSet
 from evenkeel.workloads import Stream
 
 CHECKPOINTS = 1000
+INTERVALS = 20
+"""Into how many the stream is cut to see what workers would hold and merge at each flush."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,10 @@ class CountingResult:
     """After how many rows each checkpoint was."""
     seconds: float
     """Spent routing, measurements left out."""
+    interval_balances: NDArray[np.float64]
+    """The highest load over the mean in each of up to 20 equal intervals."""
+    interval_replicas: NDArray[np.int64]
+    """The replicas that exist in each interval, if they are flushed at its end."""
 
     @property
     def messages(self) -> int:
@@ -54,6 +60,8 @@ class CountingResult:
             "imbalance_average": float(self.imbalances.mean()) / messages if messages else 0.0,
             "replicas": self.replicas,
             "replication": replication(self.replicas, self.keys),
+            "interval_max_over_mean": float(self.interval_balances.max(initial=1.0)),
+            "interval_replicas": int(self.interval_replicas.sum()),
             "seconds": self.seconds,
             "messages_per_second": messages / self.seconds if self.seconds else 0.0,
         }
@@ -81,7 +89,9 @@ def count(
     loads = np.zeros(partitioner.workers, dtype=np.int64)
     keys, replicas = PairSet(), PairSet()
     marks = _checkpoints(stream.messages)
+    intervals = _Intervals(stream.messages, partitioner.workers)
     stops = np.union1d(marks, _report_points(partitioner, stream.messages))
+    stops = np.union1d(stops, intervals.ends)
     at_mark, imbalances, seconds = set(marks.tolist()), [], 0.0
     for piece in _pieces(stream.chunks(), stops):
         started = time.perf_counter()
@@ -90,6 +100,7 @@ def count(
         loads += np.bincount(workers, minlength=loads.size)
         keys.add(piece, np.zeros(piece.size, dtype=np.int32))
         replicas.add(piece, workers)
+        intervals.add(piece, workers)
         if routing.rows in at_mark:
             imbalances.append(float(loads.max() - loads.mean()))
         if partitioner.report_every and routing.rows % partitioner.report_every == 0:
@@ -104,7 +115,33 @@ def count(
         np.array(imbalances),
         marks[: len(imbalances)],
         seconds,
+        np.array(intervals.balances),
+        np.array(intervals.replicas, dtype=np.int64),
     )
+
+
+class _Intervals:
+    """Counts loads and replicas within each interval, as if workers were emptied at its end."""
+
+    def __init__(self, messages: int, workers: int) -> None:
+        length = max(-(-messages // INTERVALS), 1)
+        self.ends = np.append(np.arange(length, messages, length, dtype=np.int64), messages)
+        self.balances: list[float] = []
+        self.replicas: list[int] = []
+        self._rows = 0
+        self._loads = np.zeros(workers, dtype=np.int64)
+        self._pairs = PairSet()
+
+    def add(self, keys: KeyHashes, workers: WorkerIds) -> None:
+        """Count a piece that crosses the end of no interval."""
+        self._rows += keys.size
+        self._loads += np.bincount(workers, minlength=self._loads.size)
+        self._pairs.add(keys, workers)
+        if self._rows == self.ends[len(self.balances)]:
+            self.balances.append(max_over_mean(self._loads))
+            self.replicas.append(self._pairs.size)
+            self._loads[:] = 0
+            self._pairs = PairSet()
 
 
 def _checkpoints(messages: int) -> NDArray[np.int64]:
