@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from evenkeel.cli import bench, demo, diagnose, reproduce, simulate
+from evenkeel.cli import bench, compare, demo, diagnose, reproduce, simulate
 from evenkeel.cli.terminal import errors
 from evenkeel.errors import EvenkeelError
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(diagnose.diagnose)
 app.command()(simulate.simulate)
+app.command()(compare.compare)
 app.command()(reproduce.reproduce)
 app.command()(bench.bench)
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from evenkeel.errors import ParameterError
 from evenkeel.partitioners import Partitioner
+from evenkeel.partitioners.contract import check_workers
 from evenkeel.partitioners.serialization import build, scheme_named
+from evenkeel.simulator.arrivals import Service, Traffic
+from evenkeel.simulator.cluster import Cluster
 from evenkeel.sketches.key_counts import KeyCounts
 from evenkeel.workloads import FileStream, LogNormalStream, Stream, ZipfStream
 
@@ -77,3 +81,20 @@ def _two_numbers(text: str) -> tuple[float, float]:
             f"--lognormal {text!r} is not MU,SIGMA, such as 1.789,2.366"
         ) from error
     return mu, sigma
+
+
+def machines_from(
+    workers: int, capacities: str | None, rate: float | None, service: str | None, seed: int
+) -> tuple[Cluster, Traffic] | None:
+    """The machines and the traffic that the options describe; None if none of them is given."""
+    if capacities is None and rate is None and service is None:
+        return None
+    check_workers(workers)
+    return (
+        Cluster.parse(capacities or "equal", workers),
+        Traffic(
+            rate=0.8 if rate is None else rate,
+            service=cast(Service, service or "constant"),
+            seed=seed,
+        ),
+    )

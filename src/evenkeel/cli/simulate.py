@@ -8,10 +8,12 @@ from typing import Annotated, cast
 import typer
 from rich.table import Table
 
-from evenkeel.cli.settings import parse_settings, partitioner_for, stream_from
+from evenkeel.cli.settings import machines_from, parse_settings, partitioner_for, stream_from
 from evenkeel.cli.terminal import Json, console, print_json, progress_bar
+from evenkeel.errors import ParameterError
 from evenkeel.simulator.counting import count
 from evenkeel.simulator.sources import SourceBy
+from evenkeel.simulator.what_if import what_if
 
 EXAMPLES = """
 Examples:
@@ -19,6 +21,8 @@ Examples:
   evenkeel simulate --zipf 1.4 --keys 100000 --messages 1000000 --scheme pkg --workers 50
 
   evenkeel simulate --input clicks.parquet --key user_id --scheme cg --workers 64 --set virtual=100
+
+  evenkeel simulate --zipf 1.0 --scheme cg --workers 10 --capacities 3x5 --rate 0.8
 """
 
 InputFile = Annotated[Path | None, typer.Option("--input", help="A Parquet or CSV file.")]
@@ -35,6 +39,19 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the scheme, or source-by=key."),
 ]
+Capacities = Annotated[
+    str | None,
+    typer.Option(
+        help="Simulate queues too. Relative speeds: equal, 3x5 (3 workers 5 times as fast), or a "
+        "number per worker such as 1,1,5; '3x5; 5x4@6000000' changes after so many messages."
+    ),
+]
+Rate = Annotated[
+    float | None, typer.Option(help="Arrivals relative to what all workers can do: 0.8.")
+]
+ServiceTime = Annotated[
+    str | None, typer.Option("--service", help="Work of a row: constant, per-key or per-row.")
+]
 
 
 def simulate(
@@ -49,15 +66,26 @@ def simulate(
     seed: Seed = 42,
     sources: NumberOfSources = 1,
     settings: Settings = None,
+    capacities: Capacities = None,
+    rate: Rate = None,
+    service: ServiceTime = None,
     as_json: Json = False,
 ) -> None:
-    """Route a stream by a scheme and report balance and replicas."""
+    """Route a stream by a scheme and report balance and replicas, and with queues latency."""
     wanted = parse_settings(settings or [])
     source_by = cast(SourceBy, wanted.pop("source_by", "turn"))
     stream = stream_from(input_file, key or [], zipf, lognormal, keys, messages, seed)
+    machines = machines_from(workers, capacities, rate, service, seed)
+    if machines and source_by != "turn":
+        raise ParameterError(
+            "source-by=key has no queues; leave out --capacities, --rate, --service"
+        )
     partitioner = partitioner_for(scheme, workers, wanted, stream)
     with progress_bar("Routing", stream.messages, shown=not as_json) as advance:
-        result = count(partitioner, stream, sources, source_by, advance).as_dict()
+        if machines:
+            result = what_if(partitioner, stream, *machines, sources, advance)
+        else:
+            result = count(partitioner, stream, sources, source_by, advance).as_dict()
     if as_json:
         print_json(result)
         return

@@ -20,6 +20,8 @@ class Sample:
 
     time: float
     messages: int
+    loads: Loads
+    """Rows given to each worker since the beginning."""
     queue: Loads
     utilisation: Floats
     latency: Floats
@@ -71,6 +73,7 @@ class Recorder:
             Sample(
                 time=now,
                 messages=int(tally.assigned.sum()),
+                loads=tally.assigned.copy(),
                 queue=self.workers.queues.length.copy(),
                 utilisation=(tally.work - self._work) / (self.workers.offered(now) - self._offered),
                 latency=latency / np.maximum(completed, 1),

@@ -1,0 +1,110 @@
+"""`evenkeel compare`: every legal scheme on one stream, best first."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from evenkeel.cli.settings import machines_from, partitioner_for, stream_from
+from evenkeel.cli.simulate import (
+    Capacities,
+    InputFile,
+    Key,
+    Keys,
+    LogNormal,
+    Messages,
+    NumberOfSources,
+    Rate,
+    Seed,
+    ServiceTime,
+    Workers,
+    Zipf,
+)
+from evenkeel.cli.terminal import Json, console, print_json, progress_bar
+from evenkeel.errors import UnknownNameError
+from evenkeel.partitioners import ALL, Need
+from evenkeel.simulator.comparing import Comparison, Found, legal
+from evenkeel.simulator.comparing import compare as rank
+from evenkeel.simulator.counting import count
+from evenkeel.simulator.what_if import what_if
+
+NeedName = Annotated[
+    str, typer.Option(help=f"What the work needs: {', '.join(need.value for need in Need)}.")
+]
+
+UNPLANNED = ("routing-table",)
+"""Schemes that do nothing by themselves: they follow a table that somebody else drew up."""
+
+HEADINGS = {
+    "max_over_mean": "max/mean",
+    "replication": "workers per key",
+    "latency_p99": "p99, s",
+    "latency_mean": "mean, s",
+    "utilisation_spread": "util. spread",
+}
+
+
+def compare(
+    workers: Workers,
+    need: NeedName = Need.MERGEABLE.value,
+    input_file: InputFile = None,
+    key: Key = None,
+    zipf: Zipf = None,
+    lognormal: LogNormal = None,
+    keys: Keys = 100_000,
+    messages: Messages = 1_000_000,
+    seed: Seed = 42,
+    sources: NumberOfSources = 1,
+    capacities: Capacities = None,
+    rate: Rate = None,
+    service: ServiceTime = None,
+    as_json: Json = False,
+) -> None:
+    """Try every scheme that is legal for a need on one stream, and say which to take.
+
+    Examples:
+
+      evenkeel compare --zipf 1.2 --workers 50
+
+      evenkeel compare --input clicks.parquet --key user --workers 10 --capacities 3x5
+    """
+    wanted = _need(need)
+    stream = stream_from(input_file, key or [], zipf, lognormal, keys, messages, seed)
+    machines = machines_from(workers, capacities, rate, service, seed)
+    names = [name for name in ALL if name not in UNPLANNED]
+    schemes = legal({name: partitioner_for(name, workers, {}, stream) for name in names}, wanted)
+    found: list[Found] = []
+    total = stream.messages * len(schemes)
+    with progress_bar("Comparing", total, shown=not as_json) as advance:
+        for partitioner in schemes.values():
+            if machines:
+                found.append(what_if(partitioner, stream, *machines, sources, advance))
+            else:
+                found.append(count(partitioner, stream, sources, "turn", advance).as_dict())
+    result = rank(found, timed=machines is not None)
+    if as_json:
+        take = {"scheme": result.best, "why": result.advice}
+        print_json({"need": need, "schemes": result.rows, "recommendation": take})
+        return
+    console.print(_table(result, f"{stream.messages:,} rows, {workers} workers, {need}"))
+    console.print(result.advice)
+
+
+def _need(name: str) -> Need:
+    known = {need.value: need for need in Need}
+    if name not in known:
+        raise UnknownNameError("need", name, known)
+    return known[name]
+
+
+def _table(result: Comparison, title: str) -> Table:
+    columns = ["scheme", "max_over_mean", "replication", "replicas"]
+    if result.measure != "max_over_mean":
+        columns[1:1] = ["latency_p99", "latency_mean", "utilisation_spread", "waiting"]
+    table = Table(*(HEADINGS.get(column, column) for column in columns), title=title)
+    for row in result.rows:
+        cells = (row[column] for column in columns)
+        table.add_row(*(f"{cell:,.4g}" if isinstance(cell, float) else f"{cell}" for cell in cells))
+    return table
