@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evenkeel.benchmarks import routers
+from evenkeel.benchmarks import routers, simulator
 from evenkeel.benchmarks.measuring import Row
 
-ALL: dict[str, Callable[[], list[Row]]] = {"routers": routers.run}
+ALL: dict[str, Callable[[], list[Row]]] = {
+    "routers": routers.run,
+    "simulator": simulator.run,
+}
 """Every benchmark by its name."""
 
 __all__ = ["ALL", "Row"]
