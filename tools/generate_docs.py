@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evenkeel.experiments.document import papers_page
 from evenkeel.partitioners import ALL, Need
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/schemes.md")
+DOCUMENTS = ("README.md", "docs/schemes.md", "docs/papers.md")
 
 
 def scheme_table() -> str:
@@ -43,6 +44,7 @@ def scheme_pages() -> str:
 GENERATORS: dict[str, Callable[[], str]] = {
     "scheme-table": scheme_table,
     "scheme-pages": scheme_pages,
+    "papers": lambda: papers_page(ROOT / "docs" / "results"),
 }
 _PARTS = ("When", "Cost", "Paper")
 _PROMISES = {

@@ -53,10 +53,12 @@ def reproduce(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    _write_json(
-        out / (f"claims-{figure}.json" if figure else "claims.json"),
-        [row for outcome in outcomes for row in outcome.as_rows()],
-    )
+    rows = [row for outcome in outcomes for row in outcome.as_rows()]
+    _write_json(out / (f"claims-{figure}.json" if figure else "claims.json"), rows)
+    if figure is None:
+        streams = [path.stem for path in setting.streams()]
+        result = {"paper": paper.name, "quick": setting.quick, "seed": setting.seed}
+        _write_json(out / "result.json", {**result, "streams": streams, "claims": rows})
     return outcomes
 
 

@@ -10,6 +10,7 @@ from evenkeel.workloads import LogNormalStream, Stream, ZipfStream, zipf_probabi
 
 WIKIPEDIA_TOP = 0.0932
 TWITTER_TOP = 0.0267
+REAL_STREAMS = 6
 
 
 def exponent_for(top: float, keys: int) -> float:
@@ -53,8 +54,9 @@ def lognormal(setting: Setting, number: int) -> LogNormalStream:
 
 
 def named_reals(setting: Setting, messages: int | None = None) -> Sequence[tuple[str, Stream]]:
-    """The real streams of the setting, each repeated until it has `messages` rows."""
-    streams = [(path.stem, real(path)) for path in setting.streams()]
+    """The largest real streams of the setting, each repeated until it has `messages` rows."""
+    largest = sorted(setting.streams(), key=lambda path: -path.stat().st_size)[:REAL_STREAMS]
+    streams = [(path.stem, real(path)) for path in sorted(largest)]
     if messages is None:
         return streams
     return [(name, Repeated(stream, messages)) for name, stream in streams]

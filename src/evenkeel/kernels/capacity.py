@@ -27,8 +27,8 @@ class Progress(NamedTuple):
 
 
 def no_progress(workers: int) -> Progress:
-    """Nothing searched yet: O(workers) slots."""
-    slots = max(1024, 1 << (4 * workers - 1).bit_length())
+    """Nothing searched yet: O(workers) slots, as many as a cache holds at most."""
+    slots = min(max(1024, 1 << (4 * workers - 1).bit_length()), 1 << 16)
     return Progress(
         keys=np.zeros(slots, dtype=np.uint64),
         limits=np.zeros(slots, dtype=np.int64),

@@ -29,7 +29,6 @@ from evenkeel.workloads import Stream
 WORKERS = 10
 LEVEL = 0.1
 """A spread of utilisation that we call level: the width of the band from idle to busy."""
-REAL_STREAMS = 6
 
 CHOICES = (
     "Slots of 60 s, 25 rows a second and worker on average, 80 % load, busy above 0.85 and idle "
@@ -41,11 +40,8 @@ CHOICES = (
 
 
 def _streams(setting: Setting, messages: int) -> list[tuple[str, Stream]]:
-    """The stand-in for WP, and the largest of the real streams."""
-    largest = sorted(setting.streams(), key=lambda path: -path.stat().st_size)[:REAL_STREAMS]
-    chosen = {path.stem for path in largest}
-    reals = [(name, stream) for name, stream in named_reals(setting, messages) if name in chosen]
-    return [("WP-like", wikipedia(setting, messages)), *reals]
+    """The stand-in for WP, and the real ones."""
+    return [("WP-like", wikipedia(setting, messages)), *named_reals(setting, messages)]
 
 
 def _cg(virtual: int, probing: bool = True) -> ConsistentGrouping:

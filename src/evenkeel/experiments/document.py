@@ -1,0 +1,109 @@
+"""Results become a page: per paper what holds, what does not and why, and what was left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenkeel.experiments import PAPERS
+from evenkeel.experiments.specification import Paper
+
+
+@dataclass(slots=True)
+class Line:
+    """A claim: as found on the generated stream, and how often it held on real ones."""
+
+    figure: str
+    claim: str
+    found: dict[str, Any] | None = None
+    real: list[tuple[str, bool]] = field(default_factory=list)
+
+
+def papers_page(folder: Path) -> str:
+    """A section per paper that has a `<paper>.json` (the `result.json` of a run) in `folder`."""
+    sections = []
+    for paper in PAPERS.values():
+        path = folder / f"{paper.name}.json"
+        if path.exists():
+            sections.append(_section(paper, json.loads(path.read_text())))
+    return "\n\n".join(sections)
+
+
+def _section(paper: Paper, result: dict[str, Any]) -> str:
+    claims = result["claims"]
+    held = sum(row["holds"] for row in claims)
+    size = " --quick" if result["quick"] else ""
+    real = result["streams"]
+    data = f" --data FOLDER`, on generated streams and {len(real)} real ones" if real else "`"
+    parts = [
+        f"## {paper.title}",
+        f"`evenkeel reproduce {paper.name}{size}{data}, seed {result['seed']}: "
+        f"{held} of {len(claims)} claims hold.",
+        "\n".join(_table(_lines(claims, set(real)))),
+        "\n".join(_failures(claims)),
+        "\n".join(_choices(paper)),
+        "\n".join(_notes(paper)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _lines(claims: Sequence[dict[str, Any]], real: set[str]) -> list[Line]:
+    """Claims about real streams are gathered behind the same claim about the generated one."""
+    lines: dict[tuple[str, str], Line] = {}
+    for row in claims:
+        stream, colon, rest = row["claim"].partition(": ")
+        about = rest if colon and stream in real else row["claim"]
+        general = about.removeprefix("WP-like: ")
+        line = lines.setdefault((row["figure"], general), Line(row["figure"], about))
+        if about is rest:
+            line.real.append((stream, row["holds"]))
+        else:
+            line.claim, line.found = about, row
+    return list(lines.values())
+
+
+def _table(lines: Sequence[Line]) -> Iterator[str]:
+    yield "| figure | claim | paper | ours | holds | on real streams |"
+    yield "|---|---|---|---|---|---|"
+    for line in lines:
+        found = line.found or {"paper": "", "ours": "", "holds": None}
+        verdict = {True: "yes", False: "**no**", None: ""}[found["holds"]]
+        held = sum(holds for _, holds in line.real)
+        real = f"{held} of {len(line.real)}" if line.real else ""
+        if line.real and held < len(line.real):
+            real += f", not {', '.join(name for name, holds in line.real if not holds)}"
+        cells = (line.figure, line.claim, found["paper"], found["ours"], verdict, real)
+        yield "| " + " | ".join(cells) + " |"
+
+
+def _failures(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
+    reasons = dict.fromkeys(
+        f"- Fig {row['figure']}: {row['why']}" if row["figure"].isdigit() else f"- {row['why']}"
+        for row in claims
+        if not row["holds"] and row["why"]
+    )
+    if reasons:
+        yield "Likely reasons where a claim does not hold:\n"
+        yield from reasons
+
+
+def _choices(paper: Paper) -> Iterator[str]:
+    made: dict[str, list[str]] = {}
+    for figure in paper.figures:
+        if figure.choices:
+            made.setdefault(figure.choices, []).append(figure.name)
+    if made:
+        yield "Chosen where the paper is silent:\n"
+        yield from (f"- {', '.join(names)}: {choice}" for choice, names in made.items())
+
+
+def _notes(paper: Paper) -> Iterator[str]:
+    if paper.left_out:
+        yield "Not reproduced:\n"
+        yield from (f"- {item}: {why}" for item, why in paper.left_out.items())
+    if paper.slips:
+        yield "\nSlips of the paper:\n"
+        yield from (f"- {slip}" for slip in paper.slips)
