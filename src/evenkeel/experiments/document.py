@@ -36,18 +36,24 @@ def _section(paper: Paper, result: dict[str, Any]) -> str:
     claims = result["claims"]
     held = sum(row["holds"] for row in claims)
     size = " --quick" if result["quick"] else ""
-    real = result["streams"]
+    real = _real_streams(result)
     data = f" --data FOLDER`, on generated streams and {len(real)} real ones" if real else "`"
     parts = [
         f"## {paper.title}",
         f"`evenkeel reproduce {paper.name}{size}{data}, seed {result['seed']}: "
         f"{held} of {len(claims)} claims hold.",
-        "\n".join(_table(_lines(claims, set(real)))),
+        "\n".join(_table(_lines(claims, real))),
         "\n".join(_failures(claims)),
         "\n".join(_choices(paper)),
         "\n".join(_notes(paper)),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _real_streams(result: dict[str, Any]) -> set[str]:
+    """Those of the real streams that some claim is about."""
+    about = {row["claim"].partition(": ")[0] for row in result["claims"]}
+    return about & set(result["streams"])
 
 
 def _lines(claims: Sequence[dict[str, Any]], real: set[str]) -> list[Line]:
