@@ -21,12 +21,21 @@ def test_simulate_with_machines_adds_the_figures_of_time(run):
     assert (found["messages"], found["rate"], found["service"]) == (20000, 0.7, "per-key")
 
 
+def test_partial_states_are_sent_on(run):
+    words = ["simulate", *SMALL, "--rate", "0.8", "--aggregate", "20", "--json"]
+    sent = [
+        json.loads(run(*words, "--scheme", scheme)[1])["partial_states"] for scheme in ("kg", "sg")
+    ]
+    assert 0 < sent[0] < sent[1]
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (["--capacities", "9x2"], "9 is not in 0..workers=5"),
         (["--rate", "0"], "rate=0.0"),
         (["--service", "never"], "constant, per-key, per-row"),
+        (["--aggregate", "5"], "needs time"),
         (["--rate", "0.5", "--set", "source-by=key"], "source-by=key has no queues"),
     ],
 )

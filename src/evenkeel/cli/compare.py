@@ -80,7 +80,7 @@ def compare(
     with progress_bar("Comparing", total, shown=not as_json) as advance:
         for partitioner in schemes.values():
             if machines:
-                found.append(what_if(partitioner, stream, *machines, sources, advance))
+                found.append(what_if(partitioner, stream, *machines, sources, progress=advance))
             else:
                 found.append(count(partitioner, stream, sources, "turn", advance).as_dict())
     result = rank(found, timed=machines is not None)

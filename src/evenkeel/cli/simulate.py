@@ -52,6 +52,10 @@ Rate = Annotated[
 ServiceTime = Annotated[
     str | None, typer.Option("--service", help="Work of a row: constant, per-key or per-row.")
 ]
+Aggregate = Annotated[
+    float | None,
+    typer.Option(help="With queues: seconds after which workers send partial states on."),
+]
 
 
 def simulate(
@@ -69,6 +73,7 @@ def simulate(
     capacities: Capacities = None,
     rate: Rate = None,
     service: ServiceTime = None,
+    aggregate: Aggregate = None,
     as_json: Json = False,
 ) -> None:
     """Route a stream by a scheme and report balance and replicas, and with queues latency."""
@@ -76,6 +81,8 @@ def simulate(
     source_by = cast(SourceBy, wanted.pop("source_by", "turn"))
     stream = stream_from(input_file, key or [], zipf, lognormal, keys, messages, seed)
     machines = machines_from(workers, capacities, rate, service, seed)
+    if aggregate is not None and not machines:
+        raise ParameterError(f"--aggregate {aggregate} needs time; give --rate or --capacities too")
     if machines and source_by != "turn":
         raise ParameterError(
             "source-by=key has no queues; leave out --capacities, --rate, --service"
@@ -83,7 +90,7 @@ def simulate(
     partitioner = partitioner_for(scheme, workers, wanted, stream)
     with progress_bar("Routing", stream.messages, shown=not as_json) as advance:
         if machines:
-            result = what_if(partitioner, stream, *machines, sources, advance)
+            result = what_if(partitioner, stream, *machines, sources, aggregate, advance)
         else:
             result = count(partitioner, stream, sources, source_by, advance).as_dict()
     if as_json:

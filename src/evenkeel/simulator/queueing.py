@@ -45,6 +45,7 @@ class QueueingResult:
     partial_states: int
     """States that were sent to the aggregator, over the whole run."""
     largest_flush: int
+    """The most states that were held before they were sent."""
     samples: list[Sample]
 
     @property
@@ -207,7 +208,8 @@ class _Run:
         """Take the last sample, unless it would cover too little to mean anything."""
         now = self.arrivals.now
         self.workers.advance(now)
-        self._flush()
+        if self.flush_every < NEVER:
+            self._flush()
         passed = self.recorder.elapsed(now)
         if passed > 0 and (not self.recorder.samples or passed >= self.sample_every / 2):
             self.recorder.take(now, self.pairs.size)

@@ -28,11 +28,13 @@ def what_if(
     cluster: Cluster,
     traffic: Traffic,
     sources: int = 1,
+    aggregate_every: float | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> dict[str, object]:
     """Simulate with queues; the fields of routing alone, and those that need time.
 
-    `utilisation_spread` is the highest less the lowest utilisation of a worker at the end.
+    `utilisation_spread` is the highest less the lowest utilisation of a worker at the end;
+    `partial_states` are those that workers sent to an aggregator, every so many seconds.
 
     >>> from evenkeel.partitioners import ShuffleGrouping
     >>> from evenkeel.workloads import ZipfStream
@@ -53,6 +55,7 @@ def what_if(
         sources=sources,
         signalling=signalling,
         sample_every=max(signalling.slot, seconds / SAMPLES),
+        aggregate_every=aggregate_every,
     )
     took = time.perf_counter() - started
     return {
@@ -89,6 +92,8 @@ def _of_time(result: QueueingResult, traffic: Traffic, cluster: Cluster) -> dict
         "utilisation_min": float(utilisation.min()),
         "utilisation_spread": float(utilisation.max() - utilisation.min()),
         "signals": result.signals_delivered,
+        "partial_states": result.partial_states,
+        "partial_states_held": result.largest_flush,
     }
 
 
