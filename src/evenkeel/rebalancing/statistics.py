@@ -1,0 +1,114 @@
+"""What a planner knows of the keys: their cost, their state and their frequency, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenkeel.errors import InputError
+from evenkeel.kernels import KeyHashes
+
+Amounts = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyStatistics:
+    """One row per key: hash, cost in the last interval, state over the last w, frequency.
+
+    Build it with `of` or `over`, which check and sort. Rows are in ascending order of the hash,
+    so that a plan depends on the statistics and never on the order in which they came.
+    `unlisted` is the cost of all keys that have no row (a sketch drops the light ones); it is
+    taken to be level over the workers, as a hash makes it.
+
+    >>> statistics = KeyStatistics.of([30, 10, 20], cost=[3, 1, 2])
+    >>> statistics.keys.tolist(), statistics.cost.tolist(), statistics.total_cost
+    ([10, 20, 30], [1.0, 2.0, 3.0], 6.0)
+    """
+
+    keys: KeyHashes
+    cost: Amounts
+    memory: Amounts
+    frequency: Amounts
+    unlisted: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        keys: ArrayLike,
+        cost: ArrayLike,
+        memory: ArrayLike | None = None,
+        frequency: ArrayLike | None = None,
+        *,
+        unlisted: float = 0.0,
+    ) -> Self:
+        """Check and sort columns; the state and the frequency are the cost unless given."""
+        hashes = np.asarray(keys).astype(np.uint64, copy=False)
+        order = np.argsort(hashes)
+        hashes = hashes[order]
+        twice = np.flatnonzero(hashes[1:] == hashes[:-1])
+        if twice.size:
+            raise InputError(
+                f"key {hashes[twice[0]]} stands in two rows; add up the rows of a key first"
+            )
+        costs = _amounts("cost", cost, order)
+        _amounts("unlisted", [unlisted], np.zeros(1, dtype=np.intp))
+        return cls(
+            hashes,
+            costs,
+            costs if memory is None else _amounts("memory", memory, order),
+            costs if frequency is None else _amounts("frequency", frequency, order),
+            float(unlisted),
+        )
+
+    @classmethod
+    def over(cls, intervals: Sequence[Self], window: int) -> Self:
+        """The cost of the last interval with the state of the last `window` of them.
+
+        >>> monday, tuesday = KeyStatistics.of([1, 2], [5, 5]), KeyStatistics.of([2, 3], [1, 1])
+        >>> both = KeyStatistics.over([monday, tuesday], window=2)
+        >>> both.cost.tolist(), both.memory.tolist()
+        ([0.0, 1.0, 1.0], [5.0, 6.0, 1.0])
+        """
+        if window < 1 or not intervals:
+            raise InputError(
+                f"a window of {window} over {len(intervals)} intervals holds nothing; "
+                "give at least one of each"
+            )
+        kept, last = intervals[-window:], intervals[-1]
+        keys = np.unique(np.concatenate([interval.keys for interval in kept]))
+        memory = np.zeros(keys.size)
+        for interval in kept:
+            memory[np.searchsorted(keys, interval.keys)] += interval.memory
+        cost, frequency = np.zeros(keys.size), np.zeros(keys.size)
+        rows = np.searchsorted(keys, last.keys)
+        cost[rows], frequency[rows] = last.cost, last.frequency
+        return cls(keys, cost, memory, frequency, last.unlisted)
+
+    @property
+    def size(self) -> int:
+        """How many keys have a row."""
+        return int(self.keys.size)
+
+    @property
+    def total_cost(self) -> float:
+        """The cost of all keys, listed or not."""
+        return float(self.cost.sum()) + self.unlisted
+
+    @property
+    def heaviest(self) -> float:
+        """The cost of the heaviest key: no assignment of whole keys has a lower top."""
+        return float(self.cost.max(initial=0.0))
+
+
+def _amounts(name: str, values: ArrayLike, order: NDArray[np.intp]) -> Amounts:
+    column = np.asarray(values, dtype=np.float64)
+    if column.shape != order.shape:
+        raise InputError(f"{name} has {column.size} rows where keys have {order.size}")
+    if not np.isfinite(column).all() or column.min(initial=0.0) < 0:
+        wrong = column[~(np.isfinite(column) & (column >= 0))][0]
+        raise InputError(f"{name}={wrong} is not a number of at least 0")
+    return column[order]
