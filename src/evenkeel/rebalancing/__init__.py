@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenkeel.rebalancing.contract import Rebalancer
+from evenkeel.rebalancing.level import Level
 from evenkeel.rebalancing.llfd import LeastLoadFitDecreasing
 from evenkeel.rebalancing.min_mig import MinMig
 from evenkeel.rebalancing.min_table import MinTable
@@ -14,7 +15,15 @@ from evenkeel.rebalancing.statistics import KeyStatistics
 
 ALL: dict[str, type[Rebalancer]] = {
     planner.algorithm: planner
-    for planner in (LeastLoadFitDecreasing, MinTable, MinMig, Mixed, MixedBruteForce, Simple)
+    for planner in (
+        LeastLoadFitDecreasing,
+        MinTable,
+        MinMig,
+        Mixed,
+        MixedBruteForce,
+        Simple,
+        Level,
+    )
 }
 """Every algorithm by its name. To stand here is to join the conformance suite."""
 
@@ -22,6 +31,7 @@ __all__ = [
     "ALL",
     "KeyStatistics",
     "LeastLoadFitDecreasing",
+    "Level",
     "Migration",
     "MinMig",
     "MinTable",

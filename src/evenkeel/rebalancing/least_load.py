@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from evenkeel.errors import ParameterError
+from evenkeel.kernels import WorkerIds
 from evenkeel.kernels.least_load_fit import fit_least_loaded, group_by_worker
 from evenkeel.rebalancing.outset import Rows
 from evenkeel.rebalancing.rebalance import Rebalance, Stop
@@ -45,9 +46,13 @@ class Trial:
             + (more * numbers * records.memory[rows]).sum()
         )
 
+    def placed(self) -> tuple[Rows, WorkerIds]:
+        """The keys that the trial touched, and where they went."""
+        return self.records.keys_of(self.moves)
+
     def conclude(self, algorithm: str, theta: float, table: int | None) -> Rebalance:
         """The plan that the trial amounts to."""
-        rows, workers = self.records.keys_of(self.moves)
+        rows, workers = self.placed()
         return self.records.outset.conclude(
             algorithm, rows, workers, stop=self._stop(theta), table=table, remarks=self._remarks()
         )
@@ -74,22 +79,17 @@ class LeastLoadFit:
     given_up_first: Rows
 
     @classmethod
-    def by_cost(cls, records: Records, theta: float) -> Self:
+    def by_cost(cls, records: Records, limit: float) -> Self:
         """Workers give up their heaviest keys first."""
         order = np.argsort(-records.cost)
-        return cls(records, records.outset.limit(theta), order, order)
+        return cls(records, limit, order, order)
 
     @classmethod
-    def by_priority(cls, records: Records, theta: float, beta: float) -> Self:
+    def by_priority(cls, records: Records, limit: float, beta: float) -> Self:
         """Workers give up first the keys of most cost^beta per state."""
         with np.errstate(divide="ignore", invalid="ignore"):
             priority = np.nan_to_num(records.cost**beta / records.memory, nan=0.0)
-        return cls(
-            records,
-            records.outset.limit(theta),
-            np.argsort(-records.cost),
-            np.argsort(-priority),
-        )
+        return cls(records, limit, np.argsort(-records.cost), np.argsort(-priority))
 
     def attempt(self, moved_back: int = 0) -> Trial:
         """Move that many entries back, free the overloaded workers, place what was freed."""

@@ -49,5 +49,5 @@ class LeastLoadFitDecreasing:
 
     def plan(self, records: Records) -> Rebalance:
         """Plan on records that are at hand."""
-        trial = LeastLoadFit.by_cost(records, self.theta).attempt()
+        trial = LeastLoadFit.by_cost(records, records.outset.limit(self.theta)).attempt()
         return trial.conclude(self.algorithm, self.theta, None)

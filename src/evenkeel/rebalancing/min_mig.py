@@ -49,5 +49,7 @@ class MinMig:
 
     def plan(self, records: Records) -> Rebalance:
         """Plan on records that are at hand."""
-        trial = LeastLoadFit.by_priority(records, self.theta, self.beta).attempt()
+        trial = LeastLoadFit.by_priority(
+            records, records.outset.limit(self.theta), self.beta
+        ).attempt()
         return trial.conclude(self.algorithm, self.theta, None)

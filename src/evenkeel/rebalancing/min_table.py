@@ -49,5 +49,7 @@ class MinTable:
 
     def plan(self, records: Records) -> Rebalance:
         """Plan on records that are at hand."""
-        trial = LeastLoadFit.by_cost(records, self.theta).attempt(moved_back=records.entries)
+        trial = LeastLoadFit.by_cost(records, records.outset.limit(self.theta)).attempt(
+            moved_back=records.entries
+        )
         return trial.conclude(self.algorithm, self.theta, self.table)

@@ -64,7 +64,7 @@ class Mixed:
         return self._search(records).conclude(self.algorithm, self.theta, self.table)
 
     def _search(self, records: Records) -> Trial:
-        fit = LeastLoadFit.by_priority(records, self.theta, self.beta)
+        fit = LeastLoadFit.by_priority(records, records.outset.limit(self.theta), self.beta)
         moved_back = 0
         while True:
             trial = fit.attempt(moved_back)
@@ -78,5 +78,7 @@ class Mixed:
 
 def smallest_table(trial: Trial, records: Records, theta: float) -> Trial:
     """When no number of entries moved back will do: what MinTable does, or `trial` if smaller."""
-    cleaned = LeastLoadFit.by_cost(records, theta).attempt(moved_back=records.entries)
+    cleaned = LeastLoadFit.by_cost(records, records.outset.limit(theta)).attempt(
+        moved_back=records.entries
+    )
     return cleaned if cleaned.entries < trial.entries else trial

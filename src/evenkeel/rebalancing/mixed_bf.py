@@ -58,7 +58,7 @@ class MixedBruteForce:
 
     def plan(self, records: Records) -> Rebalance:
         """Plan on records that are at hand."""
-        fit = LeastLoadFit.by_priority(records, self.theta, self.beta)
+        fit = LeastLoadFit.by_priority(records, records.outset.limit(self.theta), self.beta)
         best, last = None, fit.attempt()
         for moved_back in range(records.entries + 1):
             last = fit.attempt(moved_back)
