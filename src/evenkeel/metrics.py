@@ -18,6 +18,18 @@ def max_over_mean(loads: NDArray[Any]) -> float:
     return float(np.max(loads)) / mean if mean else 1.0
 
 
+def max_over_min(loads: NDArray[Any]) -> float:
+    """The highest load relative to the lowest; 1.0 is perfect, and nothing beside something is inf.
+
+    >>> max_over_min(np.array([3, 1, 2]))
+    3.0
+    """
+    highest, lowest = float(np.max(loads)), float(np.min(loads))
+    if lowest > 0:
+        return highest / lowest
+    return float("inf") if highest > 0 else 1.0
+
+
 def imbalance(loads: NDArray[Any]) -> float:
     """How far the highest load is above the mean, as a share of all messages.
 

@@ -9,7 +9,10 @@ from evenkeel.rebalancing.min_mig import MinMig
 from evenkeel.rebalancing.min_table import MinTable
 from evenkeel.rebalancing.mixed import Mixed
 from evenkeel.rebalancing.mixed_bf import MixedBruteForce
+from evenkeel.rebalancing.readj import Readj
 from evenkeel.rebalancing.rebalance import Migration, Rebalance, Stop
+from evenkeel.rebalancing.redist import Redist
+from evenkeel.rebalancing.scan import Scan
 from evenkeel.rebalancing.simple import Simple
 from evenkeel.rebalancing.statistics import KeyStatistics
 
@@ -22,6 +25,9 @@ ALL: dict[str, type[Rebalancer]] = {
         Mixed,
         MixedBruteForce,
         Simple,
+        Scan,
+        Redist,
+        Readj,
         Level,
     )
 }
@@ -37,8 +43,11 @@ __all__ = [
     "MinTable",
     "Mixed",
     "MixedBruteForce",
+    "Readj",
     "Rebalance",
     "Rebalancer",
+    "Redist",
+    "Scan",
     "Simple",
     "Stop",
 ]

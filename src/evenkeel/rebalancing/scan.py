@@ -1,0 +1,59 @@
+"""Frequent keys in falling order of frequency, each where it is best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evenkeel.kernels import WorkerIds
+from evenkeel.kernels.hash_pair import place_items
+from evenkeel.partitioners.routing_table import RoutingTable
+from evenkeel.rebalancing.hash_pair import Items, Utility, check_pair, plan_pair
+from evenkeel.rebalancing.outset import Outset
+from evenkeel.rebalancing.rebalance import Rebalance
+from evenkeel.rebalancing.resources import Growth, Resources
+from evenkeel.rebalancing.statistics import KeyStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Place frequent keys anew, the most frequent first, each where balance and migration are best.
+
+    Keys are frequent if alone they could use up `sigma` of the imbalance that `alpha` allows.
+
+    When: keys are many and plans must be quick. It migrates most of the three of its family.
+    Cost: O(R * workers) time for R tracked keys, after O(K) to find them.
+    Paper: Gedik, Partitioning Functions for Stateful Data Parallelism in Stream Processing,
+        section 4.2.2.
+
+    >>> keys = KeyStatistics.of([1, 2, 3, 4], cost=[4, 4, 1, 1])   # all at home on worker 0
+    >>> plan = Scan().rebalance(keys, RoutingTable(2), workers=2)
+    >>> plan.loads.tolist()
+    [5.0, 5.0]
+    """
+
+    algorithm: ClassVar[str] = "scan"
+
+    sigma: float = 0.1
+    alpha: float = 1.2
+    utility: Utility = "apm"
+    state: Growth = "linear"
+    computation: Growth = "constant"
+
+    def __post_init__(self) -> None:
+        check_pair(self.sigma, self.utility)
+        Resources(self.state, self.computation, self.alpha)
+
+    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
+        """Plan from `current` to `workers` workers."""
+
+        def fill(items: Items, owner: WorkerIds) -> int:
+            place_items(
+                items.frequency, items.amounts, items.weights, items.state, items.old, items.theta,
+                items.utility, items.moved, items.ideal, items.workers, True, owner,
+            )  # fmt: skip
+            return items.rows.size
+
+        outset = Outset.of(keys, current, workers)
+        resources = Resources(self.state, self.computation, self.alpha)
+        return plan_pair(self.algorithm, outset, resources, self.sigma, self.utility, fill)
