@@ -20,6 +20,7 @@ from evenkeel.rebalancing.statistics import Amounts
 class Trial:
     """One run of preparing and assigning, after some entries were moved back."""
 
+    fit: LeastLoadFit
     records: Records
     moves: Numbers
     forced: int
@@ -104,7 +105,7 @@ class LeastLoadFit:
             records.cost, records.count, records.start, heaviest_first, rows, offsets,
             self.limit, loads,
         )  # fmt: skip
-        return Trial(records, moves, forced, loads)
+        return Trial(self, records, moves, forced, loads)
 
 
 def _loads(records: Records) -> Amounts:

@@ -12,6 +12,7 @@ from evenkeel.kernels.exchanging import exchange
 from evenkeel.kernels.least_load_fit import give_heaviest_to_least_loaded, group_by_worker
 from evenkeel.kernels.shedding import Ledger, send_back, shed_excess
 from evenkeel.rebalancing.least_load import LeastLoadFit
+from evenkeel.rebalancing.mixed import fitting_table
 from evenkeel.rebalancing.outset import Outset, loads_of
 from evenkeel.rebalancing.records import Records
 from evenkeel.rebalancing.statistics import Amounts
@@ -23,6 +24,8 @@ _ENTRIES_PER_STATE = 10
 _DEARER = 8.0
 """An entry gets so much dearer each time the table overflows."""
 _ROUNDS = 6
+_PRIORITY = 1.5
+"""The weight of the cost that Mixed uses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +77,13 @@ class LevelSearch:
         """What other ways of planning come to: least-load fit, and every key anew."""
         records = Records.of(self.outset)
         fit = LeastLoadFit.by_cost(records, self.limit)
-        for moved_back in sorted({0, records.entries}):
-            rows, workers = fit.attempt(moved_back).placed()
+        by_priority = LeastLoadFit.by_priority(records, self.limit, _PRIORITY)
+        for trial in (
+            fitting_table(by_priority, self.table),
+            fitting_table(fit, self.table),
+            fit.attempt(moved_back=records.entries),
+        ):
+            rows, workers = trial.placed()
             owner = self.outset.start.copy()
             owner[rows] = workers
             yield self._finished(self._found(owner), entry)

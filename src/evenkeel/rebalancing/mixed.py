@@ -61,24 +61,25 @@ class Mixed:
 
     def plan(self, records: Records) -> Rebalance:
         """Plan on records that are at hand."""
-        return self._search(records).conclude(self.algorithm, self.theta, self.table)
-
-    def _search(self, records: Records) -> Trial:
         fit = LeastLoadFit.by_priority(records, records.outset.limit(self.theta), self.beta)
-        moved_back = 0
-        while True:
-            trial = fit.attempt(moved_back)
-            excess = 0 if self.table is None else trial.entries - self.table
-            if excess <= 0:
-                return trial
-            if moved_back == records.entries:
-                return smallest_table(trial, records, self.theta)
-            moved_back = min(records.entries, moved_back + max(excess, moved_back // 4))
+        return fitting_table(fit, self.table).conclude(self.algorithm, self.theta, self.table)
 
 
-def smallest_table(trial: Trial, records: Records, theta: float) -> Trial:
+def fitting_table(fit: LeastLoadFit, table: int | None) -> Trial:
+    """The first trial whose table fits, with more and more entries moved back."""
+    moved_back, most = 0, fit.records.entries
+    while True:
+        trial = fit.attempt(moved_back)
+        excess = 0 if table is None else trial.entries - table
+        if excess <= 0:
+            return trial
+        if moved_back == most:
+            return smallest_table(trial)
+        moved_back = min(most, moved_back + max(excess, moved_back // 4))
+
+
+def smallest_table(trial: Trial) -> Trial:
     """When no number of entries moved back will do: what MinTable does, or `trial` if smaller."""
-    cleaned = LeastLoadFit.by_cost(records, records.outset.limit(theta)).attempt(
-        moved_back=records.entries
-    )
+    records = trial.fit.records
+    cleaned = LeastLoadFit.by_cost(records, trial.fit.limit).attempt(moved_back=records.entries)
     return cleaned if cleaned.entries < trial.entries else trial

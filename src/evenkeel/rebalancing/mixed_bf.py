@@ -65,7 +65,7 @@ class MixedBruteForce:
             fits = self.table is None or last.entries <= self.table
             if fits and (best is None or self._rank(last) < self._rank(best)):
                 best = last
-        chosen = best or smallest_table(last, records, self.theta)
+        chosen = best or smallest_table(last)
         return chosen.conclude(self.algorithm, self.theta, self.table)
 
     def _rank(self, trial: Trial) -> tuple[int, float]:

@@ -46,7 +46,7 @@ class KeyStatistics:
         unlisted: float = 0.0,
     ) -> Self:
         """Check and sort columns; the state and the frequency are the cost unless given."""
-        hashes = np.asarray(keys).astype(np.uint64, copy=False)
+        hashes = _hashes(keys)
         order = np.argsort(hashes)
         hashes = hashes[order]
         twice = np.flatnonzero(hashes[1:] == hashes[:-1])
@@ -102,6 +102,16 @@ class KeyStatistics:
     def heaviest(self) -> float:
         """The cost of the heaviest key: no assignment of whole keys has a lower top."""
         return float(self.cost.max(initial=0.0))
+
+
+def _hashes(keys: ArrayLike) -> KeyHashes:
+    # A list needs its type named: numpy takes one that goes beyond 2^63 for floats.
+    column = keys if isinstance(keys, np.ndarray) else np.array(keys, dtype=np.uint64)
+    if column.ndim != 1 or column.dtype.kind not in "iu":
+        raise InputError(
+            f"keys are a {column.ndim}-d column of {column.dtype}, not of 64-bit hashes"
+        )
+    return column.astype(np.uint64, copy=False)
 
 
 def _amounts(name: str, values: ArrayLike, order: NDArray[np.intp]) -> Amounts:
