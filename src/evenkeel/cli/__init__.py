@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from evenkeel.cli import bench, compare, demo, diagnose, reproduce, simulate
+from evenkeel.cli import bench, compare, demo, diagnose, rebalance, reproduce, simulate
 from evenkeel.cli.terminal import errors
 from evenkeel.errors import EvenkeelError
 
@@ -22,6 +22,7 @@ app.command()(demo.demo)
 app.command()(diagnose.diagnose)
 app.command()(simulate.simulate)
 app.command()(compare.compare)
+app.command()(rebalance.rebalance)
 app.command()(reproduce.reproduce)
 app.command()(bench.bench)
 

@@ -52,7 +52,7 @@ def build(scheme: str, workers: int, settings: Mapping[str, str] | None = None) 
     for name, text in (settings or {}).items():
         if name not in known:
             raise UnknownNameError(f"setting of {scheme}", name, known)
-        values[name] = _parse(name, text, hints[name])
+        values[name] = parse_value(name, text, hints[name])
     return kind(workers=workers, **values)  # type: ignore[call-arg]
 
 
@@ -63,7 +63,8 @@ def scheme_named(scheme: str) -> type[Partitioner]:
     return ALL[scheme]
 
 
-def _parse(name: str, text: str, hint: Any) -> Any:
+def parse_value(name: str, text: str, hint: Any) -> Any:
+    """The value of a setting that is given as text, by its type."""
     for kind in _plain_kinds(hint):
         if kind is bool and text.lower() in ("true", "false"):
             return text.lower() == "true"

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from evenkeel.errors import InputError
+from evenkeel.errors import InputError, UnknownNameError
+from evenkeel.hashing import hash_keys
 from evenkeel.kernels import KeyHashes
+from evenkeel.sketches.key_counts import KeyCounts
 
 Amounts = NDArray[np.float64]
 
@@ -19,8 +22,8 @@ Amounts = NDArray[np.float64]
 class KeyStatistics:
     """One row per key: hash, cost in the last interval, state over the last w, frequency.
 
-    Build it with `of` or `over`, which check and sort. Rows are in ascending order of the hash,
-    so that a plan depends on the statistics and never on the order in which they came.
+    Build it with `of`, `from_arrow`, `from_counts` or `over`, which check and sort. Rows are in
+    ascending order of the hash, so that a plan never depends on the order in which they came.
     `unlisted` is the cost of all keys that have no row (a sketch drops the light ones); it is
     taken to be level over the workers, as a hash makes it.
 
@@ -63,6 +66,38 @@ class KeyStatistics:
             costs if frequency is None else _amounts("frequency", frequency, order),
             float(unlisted),
         )
+
+    @classmethod
+    def from_arrow(cls, table: pa.Table, key: str = "key") -> Self:
+        """From the columns `key` (of any type that Spark can group by), cost, memory, frequency.
+
+        The last two may be missing, as in `of`.
+
+        >>> arrow = pa.table({"key": ["a", "b"], "cost": [3, 1], "memory": [10, 20]})
+        >>> KeyStatistics.from_arrow(arrow).total_cost
+        4.0
+        """
+        for name in (key, "cost"):
+            if name not in table.column_names:
+                raise UnknownNameError("column", name, table.column_names)
+        return cls.of(
+            hash_keys(table[key]),
+            *(
+                _numbers(name, table[name]) if name in table.column_names else None
+                for name in ("cost", "memory", "frequency")
+            ),  # type: ignore[arg-type]
+        )
+
+    @classmethod
+    def from_counts(cls, counts: KeyCounts, messages: int | None = None) -> Self:
+        """From a sketch: the keys it holds, out of `messages` in all.
+
+        >>> frequent = KeyCounts(np.array([1], dtype=np.uint64), np.array([60]))
+        >>> KeyStatistics.from_counts(frequent, messages=100).unlisted
+        40.0
+        """
+        known = int(counts.counts.sum())
+        return cls.of(counts.keys, counts.counts, unlisted=max(0, (messages or known) - known))
 
     @classmethod
     def over(cls, intervals: Sequence[Self], window: int) -> Self:
@@ -112,6 +147,16 @@ def _hashes(keys: ArrayLike) -> KeyHashes:
             f"keys are a {column.ndim}-d column of {column.dtype}, not of 64-bit hashes"
         )
     return column.astype(np.uint64, copy=False)
+
+
+def _numbers(name: str, column: pa.ChunkedArray) -> Amounts:
+    if column.null_count:
+        raise InputError(f"{name} is null in {column.null_count} rows; give every key a number")
+    try:
+        numbers: Amounts = column.cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{name} is {column.type}, not numbers") from error
+    return numbers
 
 
 def _amounts(name: str, values: ArrayLike, order: NDArray[np.intp]) -> Amounts:

@@ -67,6 +67,14 @@ class FileStream:
             return reader.schema
 
 
+def read_table(path: Path) -> pa.Table:
+    """A whole Parquet or CSV file."""
+    if _is_parquet(path):
+        return pq.read_table(path)
+    with _csv_errors(path):
+        return pa.csv.read_csv(path)
+
+
 @contextmanager
 def _csv_errors(path: Path) -> Iterator[None]:
     """Turn what Arrow says of a bad file into an `InputError`."""
