@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evenkeel.benchmarks import routers, simulator
+from evenkeel.benchmarks import planners, routers, simulator
 from evenkeel.benchmarks.measuring import Row
 
 ALL: dict[str, Callable[[], list[Row]]] = {
     "routers": routers.run,
     "simulator": simulator.run,
+    "planners": planners.run,
 }
 """Every benchmark by its name."""
 
