@@ -5,11 +5,17 @@ from __future__ import annotations
 from evenkeel.experiments import (
     consistent_grouping,
     partial_key_grouping,
+    partitioning_functions,
     skewness_and_variance,
 )
 from evenkeel.experiments.specification import Paper
 
-_MODULES = (consistent_grouping, partial_key_grouping, skewness_and_variance)
+_MODULES = (
+    consistent_grouping,
+    partial_key_grouping,
+    skewness_and_variance,
+    partitioning_functions,
+)
 
 PAPERS: dict[str, Paper] = {module.PAPER.name: module.PAPER for module in _MODULES}
 """Every reproduced paper by its name on the command line."""

@@ -73,24 +73,35 @@ class Resources:
         """
         return (self.alpha - 1) / (1 + self.alpha / (workers - 1))
 
-    def threshold(self, frequency: Amounts, domain: int, sigma: float, workers: int) -> float:
-        """The frequency from which keys are tracked: `delta` of the paper.
+    def first_threshold(self, domain: int, sigma: float, workers: int) -> float:
+        """The frequency from which keys must be counted: what is known before any are.
 
-        One untracked key may use up at most `sigma` of the tolerance. For a quadratic resource
-        the mean load is first taken to be as low as it can be, and then predicted from the keys
-        above that first threshold.
+        One key that is not counted may use up at most `sigma` of the tolerance. The mean load of a
+        quadratic resource is taken to be as low as it can be over `domain` keys.
         """
         allowed = sigma * self.tolerance(workers)
         threshold = 1.0
         if "linear" in self.each:
             threshold = min(threshold, allowed / workers)
         if "quadratic" in self.each:
-            first = math.sqrt(allowed / (domain * workers))
-            seen = frequency[frequency >= first]
-            unseen = max(domain - seen.size, 1)
-            load = float((seen**2).sum()) + max(0.0, 1.0 - float(seen.sum())) ** 2 / unseen
-            threshold = min(threshold, math.sqrt(allowed * load / workers))
+            threshold = min(threshold, math.sqrt(allowed / (domain * workers)))
         return threshold
+
+    def threshold(self, frequency: Amounts, domain: int, sigma: float, workers: int) -> float:
+        """The frequency from which keys are tracked: `delta` of the paper.
+
+        As `first_threshold`, but with the mean load of a quadratic resource predicted from the
+        keys above that, which raises it.
+        """
+        first = self.first_threshold(domain, sigma, workers)
+        if "quadratic" not in self.each:
+            return first
+        allowed = sigma * self.tolerance(workers)
+        seen = frequency[frequency >= first]
+        unseen = max(domain - seen.size, 1)
+        load = float((seen**2).sum()) + max(0.0, 1.0 - float(seen.sum())) ** 2 / unseen
+        # Communication is linear, so its threshold is among those to keep.
+        return min(allowed / workers, math.sqrt(allowed * load / workers))
 
     def relative_imbalance(self, frequency: Amounts, owner: WorkerIds, workers: int) -> float:
         """The highest over the lowest load in units of `alpha`: mean over the three resources."""

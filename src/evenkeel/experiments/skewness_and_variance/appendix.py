@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evenkeel.experiments.plot import Panel, Plot
 from evenkeel.experiments.reading import lines, numbers, rising, the, where
-from evenkeel.experiments.skewness_and_variance.parameters import near, ours_against, ratios
+from evenkeel.experiments.skewness_and_variance.parameters import ours_against, ratios
 from evenkeel.experiments.skewness_and_variance.planning import (
     CHOICES,
     Load,
@@ -102,14 +102,13 @@ def _fig18_claims(rows: Sequence[Row]) -> list[Claim]:
             f"{limit:,.0f} of 10,000 keys",
             "; ".join(f"θ={theta}: {size:,.0f}" for theta, size in ends.items())
             + f" after {int(rows[-1]['adjustments']):,} adjustments",
-            near(min(ends.values()), limit),
-            "every adjustment moves a few heavy keys only, so it takes far longer than the paper's",
+            max(ends.values()) <= 1.02 * limit and max(ends.values()) >= 0.95 * limit and grown,
+            "each adjustment moves a few heavy keys, so with a looser θ the table fills slowly",
         ),
         Claim(
             "a smaller θ makes the table grow faster",
             "faster",
-            f"{ends['0']:,.0f}, {ends['0.02']:,.0f}, {ends['0.08']:,.0f} entries for θ=0, 0.02, "
-            f"0.08{'' if grown else ' (not always growing)'}",
+            ", ".join(f"{size:,.0f} (θ={theta})" for theta, size in ends.items()),
             ends["0"] >= ends["0.02"] >= ends["0.08"],
         ),
     ]

@@ -87,6 +87,7 @@ class Planned:
                             "seconds": plan.seconds,
                             "migration": plan.migration_fraction,
                             "max_over_mean": max_over_mean(plan.loads),
+                            "heaviest": plan.heaviest / plan.mean,
                             "table": plan.table.keys.size,
                             "planned": float(plan.stop is not Stop.SETTLED),
                         }
@@ -107,27 +108,33 @@ class Planned:
             "seconds": float(np.mean([plan["seconds"] for plan in made])),
             "migration": float(np.mean([plan["migration"] for plan in plans])),
             "max_over_mean": float(np.mean([plan["max_over_mean"] for plan in plans])),
+            "heaviest": float(np.mean([plan["heaviest"] for plan in plans])),
             "table": plans[-1]["table"],
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """The loads that a ring alone makes, interval by interval."""
+    """The loads that a ring alone makes, with the shares dealt to the keys anew each time."""
 
-    load: Load
+    keys: int
+    workers: int
+    deals: int
+    exponent: float = 0.85
+    seed: int = 42
 
     def measure(self) -> Sequence[Row]:
-        """One row: means over the intervals."""
-        ring = ConsistentRing(self.load.workers).router()
-        loads = [
-            np.bincount(ring.route(keys.keys), weights=keys.cost, minlength=self.load.workers)
-            for keys in self.load.statistics()
-        ]
+        """One row: means over the deals."""
+        ring = ConsistentRing(self.workers).router()
+        loads = []
+        for deal in range(self.deals):
+            keys = FluctuatingKeys.zipf(self.exponent, self.keys, self.seed + deal)
+            owner = ring.route(keys.hashes)
+            loads.append(np.bincount(owner, weights=keys.shares, minlength=self.workers))
         return [
             {
-                "keys": self.load.keys,
-                "workers": self.load.workers,
+                "keys": self.keys,
+                "workers": self.workers,
                 "max_over_min": float(np.mean([max_over_min(each) for each in loads])),
                 "max_over_mean": float(np.mean([max_over_mean(each) for each in loads])),
                 "min_over_mean": float(np.mean([each.min() / each.mean() for each in loads])),

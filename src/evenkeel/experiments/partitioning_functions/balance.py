@@ -1,0 +1,400 @@
+"""Figures 1 and 3 to 8: balance and migration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from evenkeel.experiments.partitioning_functions.growth import (
+    CHOICES,
+    PLANNERS,
+    SCHEMES,
+    Grown,
+    grown,
+)
+from evenkeel.experiments.plot import Panel, Plot
+from evenkeel.experiments.reading import distinct, lines, spread_of, the, where
+from evenkeel.experiments.specification import Claim, Figure, Row, Setting
+from evenkeel.metrics import max_over_min
+from evenkeel.rebalancing.hash_pair import Utility
+from evenkeel.rebalancing.resources import amount
+
+LAST = 10
+NEAR = 1.25
+"""A number of the paper is met if ours is within this factor of it."""
+
+
+def near(ours: float, paper: float, factor: float = NEAR) -> bool:
+    """Whether a number of ours is about the paper's."""
+    return paper / factor <= ours <= paper * factor
+
+
+@dataclass(frozen=True, slots=True)
+class ToyExample:
+    """Figure 1: eight items on two, then three workers, balanced for this or that."""
+
+    def measure(self) -> Sequence[Row]:
+        """One row per way of balancing."""
+        frequency = np.array([5.0, 3, 2, 1, 4, 3, 3, 1])  # X Z V R U Y W L
+        tables = {
+            "network": ([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 2, 2, 1, 1, 2, 2]),
+            "processing": ([0, 0, 0, 1, 1, 1, 1, 1], [0, 2, 2, 2, 1, 1, 2, 2]),
+            "both": ([0, 0, 0, 1, 1, 1, 1, 1], [0, 2, 2, 0, 1, 1, 2, 0]),
+        }
+        rows: list[Row] = []
+        for name, (before, after) in tables.items():
+            network = np.bincount(after, weights=amount("linear", frequency))
+            processing = np.bincount(after, weights=amount("quadratic", frequency))
+            rows.append(
+                {
+                    "balanced for": name,
+                    "network": max_over_min(network),
+                    "processing": max_over_min(processing),
+                    "migration": float(frequency[np.array(before) != np.array(after)].sum()),
+                }
+            )
+        return rows
+
+
+def _fig1_claims(rows: Sequence[Row]) -> list[Claim]:
+    claims = []
+    for name, network, processing, migration in (
+        ("network", 1.14, 2.26, 7),
+        ("processing", 2.0, 1.04, 10),
+        ("both", 1.14, 1.23, 10),
+    ):
+        (row,) = where(rows, **{"balanced for": name})
+        found = (float(row["network"]), float(row["processing"]), float(row["migration"]))
+        exact = abs(found[0] - network) < 0.01 and abs(found[1] - processing) < 0.01
+        claims.append(
+            Claim(
+                f"three workers, balanced for {name}: balance of network and processing, migration",
+                f"{network}, {processing}, {migration}",
+                f"{found[0]:.2f}, {found[1]:.2f}, {found[2]:g}",
+                exact and found[2] == migration,
+                "the figure prints a load of 24 where 4² + 3² = 25" if name == "network" else "",
+            )
+        )
+    return claims
+
+
+def _fig3_cells(setting: Setting) -> list[Grown]:
+    return [
+        grown(setting, scheme, letters=letters, domain=1_000_000)
+        for letters in ("CCL", "LCL", "LLL", "LQL")
+        for scheme in SCHEMES
+    ]
+
+
+def at_ten(rows: Sequence[Row]) -> list[Row]:
+    """The rows of the last step, at the default number of workers."""
+    return where(rows, workers=LAST)
+
+
+def _fig3_claims(rows: Sequence[Row]) -> list[Claim]:
+    last = where(at_ten(rows), resources="LLL")
+    b = {scheme: the(last, "imbalance", scheme=scheme) for scheme in SCHEMES}
+    m = {scheme: the(last, "migration", scheme=scheme) for scheme in SCHEMES}
+    claims = [
+        Claim(
+            f"LLL: imbalance of {scheme}",
+            f"{paper:g}",
+            f"{b[scheme]:.3f}",
+            near(b[scheme], paper),
+        )
+        for scheme, paper in (
+            ("readj", 1.2),
+            ("redist", 1.32),
+            ("scan", 1.32),
+            ("uniform", 1.55),
+            ("consistent", 1.75),
+        )
+    ]
+    claims += [
+        Claim(
+            "LLL: readj is best, then redist and scan, uniform, consistent",
+            "in this order",
+            ", ".join(
+                f"{name} {value:.2f}" for name, value in sorted(b.items(), key=lambda x: x[1])
+            ),
+            b["readj"] <= min(b["redist"], b["scan"]) * 1.001
+            and max(b["redist"], b["scan"]) < b["uniform"] < b["consistent"],
+        ),
+        Claim(
+            "LLL: migration of readj 1.34, redist and scan 1.23 of the ideal",
+            "1.34, 1.23, 1.23",
+            f"{m['readj']:.2f}, {m['redist']:.2f}, {m['scan']:.2f}",
+            near(m["readj"], 1.34) and near(m["redist"], 1.23) and near(m["scan"], 1.23),
+        ),
+        Claim(
+            "uniform hashing migrates more than 8 times the ideal",
+            "> 8",
+            f"{m['uniform']:.2f}",
+            m["uniform"] > 8,
+        ),
+        Claim(
+            "LQL: computation cannot be balanced at z=1; b_c in the thirties at best",
+            "30 … 40",
+            ", ".join(
+                f"{scheme} {the(where(at_ten(rows), resources='LQL'), 'b_c', scheme=scheme):.0f}"
+                for scheme in SCHEMES
+            ),
+            min(
+                the(where(at_ten(rows), resources="LQL"), "b_c", scheme=scheme)
+                for scheme in SCHEMES
+            )
+            > 10,
+        ),
+    ]
+    return claims
+
+
+EXPONENTS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0)
+
+
+def _fig4_cells(setting: Setting) -> list[Grown]:
+    return [
+        grown(setting, scheme, letters=letters, exponent=exponent)
+        for letters in ("LCL", "LLL")
+        for exponent in EXPONENTS
+        for scheme in SCHEMES
+    ]
+
+
+def _fig4_claims(rows: Sequence[Row]) -> list[Claim]:
+    last = where(at_ten(rows), resources="LLL")
+    worst = the(last, "imbalance", scheme="consistent", exponent=1.0)
+    worse = worst / the(last, "imbalance", scheme="readj", exponent=1.0) - 1
+    early = {s: the(last, "migration", scheme=s, exponent=0.7) for s in PLANNERS}
+    late = {s: the(last, "migration", scheme=s, exponent=1.0) for s in PLANNERS}
+    level = [the(last, "imbalance", scheme=s, exponent=0.1) for s in SCHEMES]
+    return [
+        Claim(
+            "the planners' migration rises past z=0.8",
+            "rises",
+            "; ".join(f"{s} {early[s]:.2f} at 0.7, {late[s]:.2f} at 1.0" for s in PLANNERS),
+            all(late[s] > early[s] for s in PLANNERS),
+        ),
+        Claim(
+            "consistent hashing is up to 50 % worse than readj at z=1 (LLL)",
+            "+50 %",
+            f"{worse:+.0%}",
+            near(1 + worse, 1.5),
+        ),
+        Claim(
+            "with little skew all are below the line b=1",
+            "< 1",
+            spread_of(level),
+            max(level) < 1,
+        ),
+    ]
+
+
+SIGMAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+def _fig5_cells(setting: Setting) -> list[Grown]:
+    return [
+        grown(setting, scheme, letters=letters, sigma=sigma)
+        for letters in ("LCL", "LQL")
+        for sigma in SIGMAS
+        for scheme in PLANNERS
+    ]
+
+
+def _fig5_claims(rows: Sequence[Row]) -> list[Claim]:
+    last = where(at_ten(rows), resources="LCL")
+    claims = []
+    for scheme in PLANNERS:
+        b = [the(last, "imbalance", scheme=scheme, sigma=sigma) for sigma in SIGMAS]
+        m = [the(last, "migration", scheme=scheme, sigma=sigma) for sigma in SIGMAS]
+        claims.append(
+            Claim(
+                f"{scheme}: a smaller σ means better balance and more migration",
+                "better balance, more migration",
+                f"b {b[0]:.2f} at σ=0.01, {b[-1]:.2f} at 1; m {m[0]:.2f} and {m[-1]:.2f}",
+                b[0] < b[-1] and m[0] > m[-1],
+            )
+        )
+    return claims
+
+
+def _fig6_cells(setting: Setting) -> list[Grown]:
+    return [grown(setting, scheme, workers=32) for scheme in SCHEMES]
+
+
+def _fig6_claims(rows: Sequence[Row]) -> list[Claim]:
+    m = {scheme: the(rows, "migration", scheme=scheme, workers=32) for scheme in SCHEMES}
+    b = {scheme: the(rows, "imbalance", scheme=scheme, workers=32) for scheme in SCHEMES}
+    redist = [float(row["migration"]) for row in where(rows, scheme="redist")][8:]
+    best = [
+        min(PLANNERS, key=lambda s: the(rows, "imbalance", scheme=s, workers=workers))
+        for workers in range(2, 21)
+    ]
+    return [
+        Claim(
+            "N=32: uniform hashing migrates about 22 times the ideal",
+            "22",
+            f"{m['uniform']:.1f}",
+            near(m["uniform"], 22, 1.5),
+            "hash mod N moves all but 1/N of the state, which is N − 1 times the ideal",
+        ),
+        Claim(
+            "redist stays flat at about 1.15",
+            "1.15",
+            f"{np.mean(redist):.2f} on average over N=10…32, {m['redist']:.2f} at 32",
+            near(float(np.mean(redist)), 1.15),
+        ),
+        Claim("N=32: scan is above 3", "> 3", f"{m['scan']:.2f}", m["scan"] > 3),
+        Claim(
+            "N=32: consistent hashing's imbalance is above 2",
+            "> 2",
+            f"{b['consistent']:.2f}",
+            b["consistent"] > 2,
+        ),
+        Claim(
+            "readj balances best up to N=20",
+            "best",
+            f"best of the three at {best.count('readj')} of {len(best)} sizes",
+            best.count("readj") >= 0.7 * len(best),
+        ),
+    ]
+
+
+UTILITIES: tuple[Utility, ...] = get_args(Utility)
+
+
+def _fig7_cells(setting: Setting) -> list[Grown]:
+    return [
+        grown(setting, scheme, letters=letters, utility=utility)
+        for scheme in ("readj", "redist")
+        for letters in ("LCL", "LLL", "LQL")
+        for utility in UTILITIES
+    ]
+
+
+def _fig7_claims(rows: Sequence[Row]) -> list[Claim]:
+    last = where(at_ten(rows), resources="LLL")
+    m = {u: the(last, "migration", scheme="readj", utility=u) for u in UTILITIES}
+    scores = {
+        u: sum(
+            float(row["imbalance"]) * (1 + float(row["migration"]))
+            for row in where(at_ten(rows), utility=u)
+            if row["resources"] != "LQL"
+        )
+        for u in UTILITIES
+    }
+    best = min(scores, key=lambda u: scores[u])
+    return [
+        Claim(
+            "U_A has the worst migration (readj, LLL)",
+            "worst",
+            ", ".join(f"U_{u.upper()} {value:.2f}" for u, value in m.items()),
+            max(m, key=lambda u: m[u]) == "a",
+        ),
+        Claim(
+            "U_APM is best overall",
+            "best",
+            f"U_{best.upper()} has the lowest sum of b(1+m); U_APM is "
+            f"{scores['apm'] / scores[best] - 1:+.1%} from it",
+            scores["apm"] <= 1.02 * scores[best],
+        ),
+    ]
+
+
+def _domains(setting: Setting) -> tuple[int, ...]:
+    return (10_000, 100_000, 1_000_000, *(() if setting.quick else (10_000_000,)))
+
+
+def _fig8_cells(setting: Setting) -> list[Grown]:
+    return [
+        grown(setting, scheme, domain=domain) for domain in _domains(setting) for scheme in SCHEMES
+    ]
+
+
+def _fig8_claims(rows: Sequence[Row]) -> list[Claim]:
+    last = at_ten(rows)
+    domains = [int(domain) for domain in distinct(last, "domain")]
+    uniform = [the(last, "migration", scheme="uniform", domain=domain) for domain in domains]
+    ours = [
+        [the(last, "migration", scheme=scheme, domain=domain) for scheme in PLANNERS]
+        for domain in domains
+    ]
+    balance = [the(last, "imbalance", scheme="readj", domain=domain) for domain in domains]
+    return [
+        Claim(
+            "uniform hashing migrates 6.5–7.5 times the ideal",
+            "6.5 … 7.5",
+            spread_of(uniform),
+            all(near(value, 7) for value in uniform),
+            "hash mod N moves 9 of 10 parts; the hottest keys decide on which side of 9 times",
+        ),
+        Claim(
+            "the planners' migration falls from 2.2 to 1.25 as the domain grows",
+            "2.2 → 1.25",
+            f"{np.mean(ours[0]):.2f} at {domains[0]:,} keys, {np.mean(ours[-1]):.2f} at "
+            f"{domains[-1]:,} (mean of three)",
+            float(np.mean(ours[-1])) < float(np.mean(ours[0])),
+        ),
+        Claim(
+            "a larger domain is easier to balance",
+            "imbalance falls",
+            f"readj {balance[0]:.2f} → {balance[-1]:.2f}",
+            balance[-1] < balance[0],
+        ),
+    ]
+
+
+def curves(rows: Sequence[Row], title: str, x: str, label: str, log_x: bool = False) -> Plot:
+    """Migration and imbalance over what the figure varies, a row of panels per resource."""
+    panels = [
+        Panel(f"{name}, {letters}", label, name, lines(part, x, column), log_x=log_x)
+        for letters in distinct(rows, "resources")
+        if (part := where(rows, resources=letters))
+        for column, name in (
+            ("migration", "relative migration"),
+            ("imbalance", "relative imbalance"),
+        )
+    ]
+    return Plot(f"Partitioning functions, {title}", panels, columns=2)
+
+
+def _named(rows: Sequence[Row]) -> list[Row]:
+    """Utilities as positions on an axis: a picture of lines has no words there."""
+    return [{**row, "place": UTILITIES.index(row["utility"])} for row in rows]
+
+
+FIGURES = (
+    Figure("1", "The toy example", lambda _: [ToyExample()], _fig1_claims),
+    Figure(
+        "3", "Resource functions", _fig3_cells, _fig3_claims,
+        lambda rows: curves(rows, "Fig 3: resource functions, as N grows", "workers", "N"), CHOICES,
+    ),
+    Figure(
+        "4", "Skew", _fig4_cells, _fig4_claims,
+        lambda rows: curves(at_ten(rows), "Fig 4: skew", "exponent", "z"), CHOICES,
+    ),
+    Figure(
+        "5", "Frequency threshold", _fig5_cells, _fig5_claims,
+        lambda rows: curves(at_ten(rows), "Fig 5: threshold scaler", "sigma", "σ", log_x=True),
+        CHOICES,
+    ),
+    Figure(
+        "6", "Number of workers", _fig6_cells, _fig6_claims,
+        lambda rows: curves(rows, "Fig 6: workers", "workers", "N"), CHOICES,
+    ),
+    Figure(
+        "7", "Utility functions", _fig7_cells, _fig7_claims,
+        lambda rows: curves(
+            _named(at_ten(rows)), f"Fig 7: utilities ({', '.join(UTILITIES)})", "place", "utility"
+        ),
+        CHOICES,
+    ),
+    Figure(
+        "8", "Domain size", _fig8_cells, _fig8_claims,
+        lambda rows: curves(at_ten(rows), "Fig 8: domain", "domain", "keys", log_x=True), CHOICES,
+    ),
+)  # fmt: skip
