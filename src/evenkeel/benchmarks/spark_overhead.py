@@ -1,0 +1,103 @@
+"""What routing costs on Spark where there is neither skew nor work: routing and shuffle alone."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenkeel.benchmarks.measuring import Row
+from evenkeel.hashing import hash_ids
+from evenkeel.partitioners import (
+    ConsistentRing,
+    KeyGrouping,
+    PartialKey,
+    Partitioner,
+    PlannedSplit,
+    RandomChoices,
+    RoutingTable,
+)
+from evenkeel.sketches.key_counts import KeyCounts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 8_000_000
+KEYS = 100_003
+WORKERS = 16
+ROUNDS = 4
+"""The first is for the compilers; the best of the other three counts."""
+NATIVE, ONLINE = 1.2, 1.5
+
+AGAINST = "Spark's repartition(n, key)"
+
+
+def run() -> list[Row]:
+    """Every kind of lowering on narrow rows with even keys, against Spark's own repartition."""
+    from evenkeel.spark.session import local_session
+
+    with tempfile.TemporaryDirectory() as folder:
+        rows = _narrow_rows(local_session(), Path(folder) / "rows")
+        works: dict[str, Callable[[], DataFrame]] = {
+            AGAINST: lambda: rows.repartition(WORKERS, "key")
+        }
+        for partitioner in _schemes():
+            works[partitioner.scheme] = _placed(rows, partitioner)
+        seconds = _best_in_turn(works)
+    yardstick = seconds.pop(AGAINST)
+    return [
+        Row(f"{name} on Spark, {_kind(name)}", time_, time_ / yardstick, AGAINST, _target(name))
+        for name, time_ in seconds.items()
+    ]
+
+
+def _narrow_rows(session: SparkSession, folder: Path) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    key = (F.col("id") % KEYS).alias("key")
+    session.range(0, ROWS, 1, 4).select(key, F.col("id").alias("value")).write.parquet(str(folder))
+    return session.read.parquet(str(folder))
+
+
+def _schemes() -> list[Partitioner]:
+    """Native and on-line schemes; tables of 1,000 keys, 100 of them split."""
+    keys = hash_ids(np.arange(1000))
+    owners = (np.arange(keys.size) % WORKERS).astype(np.int32)
+    counts = KeyCounts(keys, np.where(np.arange(1000) < 100, 1000, 10))
+    return [
+        KeyGrouping(WORKERS),
+        ConsistentRing(WORKERS),
+        RoutingTable(WORKERS, keys, owners),
+        PlannedSplit(WORKERS, counts=counts),
+        PartialKey(WORKERS),
+        RandomChoices(WORKERS),
+    ]
+
+
+def _placed(rows: DataFrame, partitioner: Partitioner) -> Callable[[], DataFrame]:
+    from evenkeel.spark.placement import place_by
+
+    return lambda: place_by(rows, "key", partitioner)
+
+
+def _kind(scheme: str) -> str:
+    return "native" if scheme in ("kg", "ring", "routing-table", "planned-split") else "on line"
+
+
+def _target(scheme: str) -> float:
+    return NATIVE if _kind(scheme) == "native" else ONLINE
+
+
+def _best_in_turn(works: dict[str, Callable[[], DataFrame]]) -> dict[str, float]:
+    """The best time of each, all taking turns, so that a slow minute hits all alike."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(ROUNDS):
+        for name, work in works.items():
+            started = time.perf_counter()
+            work().write.format("noop").mode("overwrite").save()
+            times[name].append(time.perf_counter() - started)
+    return {name: min(taken[1:]) for name, taken in times.items()}
