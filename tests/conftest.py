@@ -44,7 +44,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # Tables must not be left behind in the working directory.
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
+    if os.environ.get("EVENKEEL_TEST_MODE") == "connect":
+        # The same tests through Spark Connect: a server on this machine, started by the client.
+        settings["spark.remote"] = settings.pop("spark.master")
     session = SparkSession.builder.appName("evenkeel-tests").config(map=settings).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    if "spark.remote" not in settings:
+        session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
