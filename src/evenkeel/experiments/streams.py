@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from evenkeel.experiments.cells import Repeated, real
 from evenkeel.experiments.specification import Setting
@@ -13,6 +14,7 @@ TWITTER_TOP = 0.0267
 REAL_STREAMS = 6
 
 
+@cache
 def exponent_for(top: float, keys: int) -> float:
     """The Zipf exponent at which the hottest of `keys` keys has the share `top`.
 
