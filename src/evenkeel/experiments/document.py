@@ -37,11 +37,10 @@ def _section(paper: Paper, result: dict[str, Any]) -> str:
     held = sum(row["holds"] for row in claims)
     size = " --quick" if result["quick"] else ""
     real = _real_streams(result)
-    data = f" --data FOLDER`, on generated streams and {len(real)} real ones" if real else "`"
     parts = [
         f"## {paper.title}",
-        f"`evenkeel reproduce {paper.name}{size}{data}, seed {result['seed']}: "
-        f"{held} of {len(claims)} claims hold.",
+        f"`evenkeel reproduce {paper.name}{size}`, seed {result['seed']}"
+        f"{_where_real(claims, real)}: {held} of {len(claims)} claims hold.",
         "\n".join(_table(_lines(claims, real))),
         "\n".join(_failures(claims)),
         "\n".join(_choices(paper)),
@@ -54,6 +53,14 @@ def _real_streams(result: dict[str, Any]) -> set[str]:
     """Those of the real streams that some claim is about."""
     about = {row["claim"].partition(": ")[0] for row in result["claims"]}
     return about & set(result["streams"])
+
+
+def _where_real(claims: Sequence[dict[str, Any]], real: set[str]) -> str:
+    """Which figures were measured on real streams too."""
+    figures = {row["figure"]: None for row in claims if row["claim"].partition(": ")[0] in real}
+    if not figures:
+        return ""
+    return f"; with `--data` also on up to {len(real)} real streams (figures {', '.join(figures)})"
 
 
 def _lines(claims: Sequence[dict[str, Any]], real: set[str]) -> list[Line]:

@@ -55,9 +55,11 @@ def lognormal(setting: Setting, number: int) -> LogNormalStream:
     return LogNormalStream(mu, sigma, 10_000_000, setting.seed)
 
 
-def named_reals(setting: Setting, messages: int | None = None) -> Sequence[tuple[str, Stream]]:
+def named_reals(
+    setting: Setting, messages: int | None = None, most: int | None = REAL_STREAMS
+) -> Sequence[tuple[str, Stream]]:
     """The largest real streams of the setting, each repeated until it has `messages` rows."""
-    largest = sorted(setting.streams(), key=lambda path: -path.stat().st_size)[:REAL_STREAMS]
+    largest = sorted(setting.streams(), key=lambda path: -path.stat().st_size)[:most]
     streams = [(path.stem, real(path)) for path in sorted(largest)]
     if messages is None:
         return streams

@@ -125,9 +125,10 @@ def _rivals() -> dict[str, Partitioner]:
 def _fig8_cells(setting: Setting) -> list[Queued]:
     cluster = Cluster.parse("3x5", WORKERS)
     messages = size(setting, quick=3_000_000)
+    every = named_reals(setting, messages, most=None)
     return [
         Queued(name, stream, label, partitioner, cluster)
-        for name, stream in _streams(setting, messages)
+        for name, stream in (("WP-like", wikipedia(setting, messages)), *every)
         for label, partitioner in _rivals().items()
     ]
 
