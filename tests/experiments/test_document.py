@@ -24,7 +24,7 @@ def test_real_streams_are_gathered_behind_the_generated_one(tmp_path: Path) -> N
     page = papers_page(tmp_path)
     assert "2 of 3 claims hold" in page
     assert "| 8 | WP-like: queues grow | p | o | yes | 1 of 2, not clicks |" in page
-    assert "- Fig 8: they are short" in page
+    assert "- 8: they are short" in page
     assert "Fig 12" in page  # what was left out
     assert "Partial Key" not in page
 

@@ -94,9 +94,7 @@ def _table(lines: Sequence[Line]) -> Iterator[str]:
 
 def _failures(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
     reasons = dict.fromkeys(
-        f"- Fig {row['figure']}: {row['why']}" if row["figure"].isdigit() else f"- {row['why']}"
-        for row in claims
-        if not row["holds"] and row["why"]
+        f"- {row['figure']}: {row['why']}" for row in claims if not row["holds"] and row["why"]
     )
     if reasons:
         yield "Likely reasons where a claim does not hold:\n"

@@ -64,10 +64,13 @@ def at_the_end(rows: Sequence[Row], column: str) -> float:
 
 
 def growing(rows: Sequence[Row], column: str) -> bool:
-    """Whether the last tenth of a timeline lies above its middle, by half at least."""
+    """Whether the last tenth of a timeline lies above its middle, by half at least.
+
+    A hundred rows, four seconds of a mean worker, are noise.
+    """
     values = numbers(rows, column)
     middle = float(np.median(values[len(values) * 2 // 5 : len(values) * 3 // 5 + 1]))
-    return at_the_end(rows, column) > 1.5 * max(middle, 1.0)
+    return at_the_end(rows, column) > 1.5 * max(middle, 100.0)
 
 
 def spread_of(values: Sequence[float]) -> str:
