@@ -12,11 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evenkeel import rebalancing
 from evenkeel.experiments.document import papers_page
 from evenkeel.partitioners import ALL, Need
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/schemes.md", "docs/papers.md")
+DOCUMENTS = ("README.md", "docs/schemes.md", "docs/planners.md", "docs/papers.md")
 
 
 def scheme_table() -> str:
@@ -41,9 +42,21 @@ def scheme_pages() -> str:
     return "\n\n".join(pages)
 
 
+def planner_pages() -> str:
+    """One section per planner, as for schemes."""
+    pages = []
+    for name, planner in rebalancing.ALL.items():
+        parts = _sections(planner)
+        what = "\n\n".join(_one_line(paragraph) for paragraph in parts["what"].split("\n\n"))
+        facts = "\n".join(f"- **{part}**: {_one_line(parts[part])}" for part in _PARTS)
+        pages.append(f"## {planner.__name__} (`{name}`)\n\n{what}\n\n{facts}")
+    return "\n\n".join(pages)
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "scheme-table": scheme_table,
     "scheme-pages": scheme_pages,
+    "planner-pages": planner_pages,
     "papers": lambda: papers_page(ROOT / "docs" / "results"),
 }
 _PARTS = ("When", "Cost", "Paper")
