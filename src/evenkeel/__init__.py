@@ -10,24 +10,63 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evenkeel.aggregates import Aggregate
+    from evenkeel.aggregates import Count as count  # noqa: N813
+    from evenkeel.aggregates import Distinct as distinct  # noqa: N813
+    from evenkeel.aggregates import Max as max  # noqa: N813
+    from evenkeel.aggregates import Mean as mean  # noqa: N813
+    from evenkeel.aggregates import Min as min  # noqa: N813
+    from evenkeel.aggregates import Quantiles as quantiles  # noqa: N813
+    from evenkeel.aggregates import Sum as sum  # noqa: N813
+    from evenkeel.aggregates import TopK as top_k  # noqa: N813
     from evenkeel.partitioners.contract import Need
     from evenkeel.spark.diagnosis import Diagnosis, diagnose
+    from evenkeel.spark.grouping import groupBy
+    from evenkeel.spark.joining import join
     from evenkeel.spark.planning import Plan, plan
+    from evenkeel.spark.repartitioning import repartition
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Aggregate": "evenkeel.aggregates",
     "Diagnosis": "evenkeel.spark.diagnosis",
     "Need": "evenkeel.partitioners.contract",
     "Plan": "evenkeel.spark.planning",
     "diagnose": "evenkeel.spark.diagnosis",
+    "groupBy": "evenkeel.spark.grouping",
+    "join": "evenkeel.spark.joining",
     "plan": "evenkeel.spark.planning",
+    "repartition": "evenkeel.spark.repartitioning",
 }
+# As functions these read like Spark's: ek.count(), ek.top_k("url", 10).
+_AGGREGATES = ("count", "distinct", "max", "mean", "min", "quantiles", "sum", "top_k")
 
-__all__ = ["Diagnosis", "Need", "Plan", "__version__", "diagnose", "plan"]
+__all__ = [
+    "Aggregate",
+    "Diagnosis",
+    "Need",
+    "Plan",
+    "__version__",
+    "count",
+    "diagnose",
+    "distinct",
+    "groupBy",
+    "join",
+    "max",
+    "mean",
+    "min",
+    "plan",
+    "quantiles",
+    "repartition",
+    "sum",
+    "top_k",
+]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _AGGREGATES:
+        return importlib.import_module("evenkeel.aggregates").ALL[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'evenkeel' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

@@ -41,6 +41,10 @@ class NeedError(EvenkeelError, ValueError):
     """A scheme does not keep the promise that the work needs."""
 
 
+class SchemaError(EvenkeelError, ValueError):
+    """A function returns other columns than it should."""
+
+
 class RetryError(EvenkeelError, RuntimeError):
     """A retried task could send a row elsewhere than before."""
 

@@ -69,7 +69,7 @@ def _by_arc(ring: ConsistentRing, key_hash: Column) -> Column:
     return F.get(array_literal(ring.owners(), "int"), arc)
 
 
-def _looked_up(
+def looked_up(
     keys: KeyHashes,
     key_hash: Column,
     found: Callable[[PerfectTable, Column], Column],
@@ -92,7 +92,7 @@ def _by_table(routes: RoutingTable, key_hash: Column, base: Column) -> Column:
     def owner(table: PerfectTable, slot: Column) -> Column:
         return F.get(array_literal(table.spread(routes.owners, 0), "int"), slot)
 
-    return _looked_up(routes.keys, key_hash, owner, base)
+    return looked_up(routes.keys, key_hash, owner, base)
 
 
 def _by_plan(plan: PlannedSplit, key_hash: Column, row_hash: Column) -> Column:
@@ -108,4 +108,4 @@ def _by_plan(plan: PlannedSplit, key_hash: Column, row_hash: Column) -> Column:
             F.get(array_literal(lots.aliases, "int"), part)
         )
 
-    return _looked_up(plan.keys, key_hash, owner, by_hash(key_hash, plan.workers))
+    return looked_up(plan.keys, key_hash, owner, by_hash(key_hash, plan.workers))

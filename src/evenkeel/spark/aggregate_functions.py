@@ -1,0 +1,123 @@
+"""Aggregates in Python as functions that Spark calls: fold rows, merge states.
+
+All aggregates of a query share one state, a pickled list: Spark allows a single function that takes
+its rows batch by batch, and only such a function needs no more memory than its state.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.types import BinaryType, DataType, StructField, StructType
+from pyspark.util import PythonEvalType
+
+from evenkeel.aggregates import Aggregate
+from evenkeel.spark.keys import column
+
+BY_BATCH = hasattr(PythonEvalType, "SQL_GROUPED_AGG_ARROW_ITER_UDF")
+"""Whether this Spark hands the rows of a group over batch by batch; 4.1 does not yet."""
+
+Batches = Iterator[pa.Array]
+Call = Callable[[Column], Column]
+
+
+@dataclass(frozen=True, slots=True)
+class StateFunctions:
+    """The aggregates of one query, for Spark to call."""
+
+    input: Column
+    """The columns that the aggregates read, as one."""
+    fold: Call
+    """Rows to a state."""
+    merge: Call
+    """States to the results, a struct with a field for each aggregate."""
+    whole: Call
+    """Rows to the results."""
+
+    @classmethod
+    def of(cls, rows: DataFrame, aggregates: Sequence[Aggregate]) -> StateFunctions:
+        """Prepare the functions for `rows`."""
+        names = sorted({name for each in aggregates for name in each.columns})
+        types = {
+            name: to_arrow_type(rows.select(column(name)).schema[0].dataType) for name in names
+        }
+        kinds = [each.result_type([types[name] for name in each.columns]) for each in aggregates]
+        results = StructType(
+            [StructField(str(place), from_arrow_type(kind)) for place, kind in enumerate(kinds)]
+        )
+        places = [[names.index(name) for name in each.columns] for each in aggregates]
+        folded = _folding(aggregates, places)
+
+        def fold(batches: Batches) -> Any:
+            return pickle.dumps(folded(batches), protocol=5)
+
+        def merge(batches: Batches) -> Any:
+            return _results(aggregates, _merged(aggregates, batches))
+
+        def whole(batches: Batches) -> Any:
+            return _results(aggregates, folded(batches))
+
+        return cls(
+            # A struct needs a field, also for those who only count rows.
+            F.struct(*map(column, names)) if names else F.struct(F.lit(1)),
+            _as_udf(fold, BinaryType()),
+            _as_udf(merge, results),
+            _as_udf(whole, results),
+        )
+
+
+def _folding(
+    aggregates: Sequence[Aggregate], places: Sequence[Sequence[int]]
+) -> Callable[[Batches], list[Any]]:
+    def fold(batches: Batches) -> list[Any]:
+        states = [each.zero() for each in aggregates]
+        for batch in batches:
+            rows = pa.RecordBatch.from_struct_array(batch)
+            states = [
+                each.add(state, rows.select(place) if place else rows)
+                for each, state, place in zip(aggregates, states, places, strict=True)
+            ]
+        return states
+
+    return fold
+
+
+def _merged(aggregates: Sequence[Aggregate], batches: Batches) -> list[Any]:
+    merged = [each.zero() for each in aggregates]
+    for batch in batches:
+        for states in batch.to_pylist():
+            merged = [
+                each.merge(state, other)
+                for each, state, other in zip(aggregates, merged, pickle.loads(states), strict=True)
+            ]
+    return merged
+
+
+def _results(aggregates: Sequence[Aggregate], states: Sequence[Any]) -> dict[str, Any]:
+    pairs = zip(aggregates, states, strict=True)
+    return {str(place): each.result(state) for place, (each, state) in enumerate(pairs)}
+
+
+def _as_udf(function: Callable[[Batches], Any], kind: DataType) -> Call:
+    if not BY_BATCH:
+        return _as_whole_udf(function, kind)
+    # Spark tells from the annotations that it is a function of batches.
+    function.__annotations__ = {"batches": Iterator[pa.Array], "return": Any}
+    call: Call = arrow_udf(function, kind)  # type: ignore[call-overload]
+    return call
+
+
+def _as_whole_udf(function: Callable[[Batches], Any], kind: DataType) -> Call:
+    def at_once(rows: Any) -> Any:
+        return function(iter([rows]))
+
+    call: Call = arrow_udf(at_once, kind, ArrowUDFType.GROUPED_AGG)  # type: ignore[call-overload]
+    return call

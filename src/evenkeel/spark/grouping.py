@@ -1,0 +1,134 @@
+"""`groupBy` as in PySpark, with the rows spread by a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql.types import StructType
+
+from evenkeel.aggregates import Aggregate
+from evenkeel.errors import ParameterError
+from evenkeel.partitioners import Need
+from evenkeel.spark.aggregation import aggregated
+from evenkeel.spark.cogrouping import Cogrouped
+from evenkeel.spark.group_functions import (
+    ArrowGroups,
+    Function,
+    Groups,
+    PandasGroups,
+    form_of,
+    hiding,
+)
+from evenkeel.spark.keys import column, key_columns
+from evenkeel.spark.merging import apply_and_merge, check_keys_merge, check_merge
+from evenkeel.spark.planning import Plan
+from evenkeel.spark.routes import Wish
+
+
+def groupBy(  # noqa: N802 - PySpark's name
+    rows: DataFrame,
+    *keys: str | Sequence[str],
+    workers: int | None = None,
+    scheme: str | Plan = "auto",
+    **settings: Any,
+) -> Grouped:
+    """Group rows by the columns `keys`; the verb that follows decides how they are spread.
+
+    `workers` is the number of shuffle partitions unless given. `scheme` names a way of routing
+    rows, or is a plan made before; "auto" reads the keys' frequencies in one pass, picks by need
+    and skew, and logs why. `settings` go to `plan`: capacities, epsilon, table, sample.
+    """
+    names = [name for key in keys for name in ([key] if isinstance(key, str | Column) else key)]
+    for name in names:
+        if not isinstance(name, str):
+            raise ParameterError(
+                f"groupBy takes column names, not {type(name).__name__}; "
+                "add the expression to the rows with withColumn first"
+            )
+    wish = Wish(workers, scheme, settings)
+    wish.check(Need.MERGEABLE)
+    return Grouped(rows, tuple(key_columns(rows, names)), wish)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Rows with a key, waiting for a verb."""
+
+    rows: DataFrame
+    key: tuple[str, ...]
+    wish: Wish
+
+    def agg(self, *columns: Column | Aggregate, **named: Column | Aggregate) -> DataFrame:
+        """One row for each key with the aggregates of its rows.
+
+        Takes evenkeel's aggregates (`count`, `top_k` …), a user's own, and Spark's, as columns.
+        What Spark combines before its shuffle is left to Spark, unless a scheme is asked for.
+        """
+        return aggregated(self.rows, self.key, self.wish, columns, named)
+
+    def applyInArrow(  # noqa: N802
+        self, func: Function, schema: StructType | str, merge: Function | None = None
+    ) -> DataFrame:
+        """Map each group by a function of an Arrow table, or of an iterator of batches.
+
+        Without `merge` all rows of a key meet in one call. With it, `func` may be called for
+        parts of a key, and `merge` turns the rows of all parts into the key's result; both
+        return rows of `schema`.
+        """
+        return self._applied(func, schema, merge, ArrowGroups())
+
+    def applyInPandas(  # noqa: N802
+        self, func: Function, schema: StructType | str, merge: Function | None = None
+    ) -> DataFrame:
+        """As `applyInArrow`, with pandas frames."""
+        return self._applied(func, schema, merge, PandasGroups())
+
+    def cogroup(self, other: Grouped) -> Cogrouped:
+        """Bring each group together with the other's group of the same key."""
+        return Cogrouped(self.rows, other.rows, self.key, other.key, self.wish)
+
+    def _applied(
+        self, func: Function, schema: StructType | str, merge: Function | None, groups: Groups
+    ) -> DataFrame:
+        form_of(func)
+        if merge is not None:
+            return self._merged(func, schema, merge, groups)
+        route = self.wish.route(self.rows, self.key, Need.WHOLE_KEY)
+        if route.plain:
+            return _apply(self._plain(), func, schema, groups)
+        placed, worker = route.place(self.rows)
+        hidden = hiding(func, groups, [worker], len(self.key))
+        return _apply(placed.groupBy(worker, *map(column, self.key)), hidden, schema, groups)
+
+    def _merged(
+        self, func: Function, schema: StructType | str, merge: Function, groups: Groups
+    ) -> DataFrame:
+        struct = _parsed(schema)
+        check_keys_merge(self.rows, self.key, groups)
+        check_merge(merge, struct, groups)
+        route = self.wish.route(self.rows, self.key, Need.MERGEABLE)
+        return apply_and_merge(self.rows, route, func, struct, merge, groups)
+
+    def _plain(self) -> GroupedData:
+        rows = self.rows
+        if self.wish.workers is not None:
+            # Given a number, Spark does not pack costly groups into fewer tasks for being small.
+            rows = rows.repartition(self.wish.workers, *map(column, self.key))
+        return rows.groupBy(*map(column, self.key))
+
+
+def _parsed(schema: StructType | str) -> StructType:
+    struct = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+    assert isinstance(struct, StructType)
+    return struct
+
+
+def _apply(
+    grouped: GroupedData, func: Function, schema: StructType | str, groups: Groups
+) -> DataFrame:
+    if isinstance(groups, ArrowGroups):
+        return grouped.applyInArrow(func, schema)
+    return grouped.applyInPandas(func, schema)

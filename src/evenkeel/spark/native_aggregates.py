@@ -1,0 +1,65 @@
+"""Aggregates that Spark has itself: in one step, or as partial results and their merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, DecimalType
+
+from evenkeel.aggregates import Aggregate, Count, Max, Mean, Min, Sum
+from evenkeel.spark.keys import column
+
+
+class NativeAggregate(NamedTuple):
+    """One aggregate as Spark's expressions."""
+
+    whole: Column
+    kind: DataType
+    """The type of the result."""
+    partial: Column
+    merge: Callable[[Column], Column]
+
+
+def native(rows: DataFrame, aggregate: Aggregate) -> NativeAggregate | None:
+    """The aggregate as Spark's own, or None. Sketches are not: theirs merge and err otherwise."""
+    match aggregate:
+        case Count():
+            source = F.lit(1) if aggregate.column is None else column(aggregate.column)
+            return _form(rows, F.count(source), lambda part: F.coalesce(F.sum(part), F.lit(0)))
+        case Sum():
+            return _form(rows, F.sum(column(aggregate.column)), F.sum)
+        case Min():
+            return _form(rows, F.min(column(aggregate.column)), F.min)
+        case Max():
+            return _form(rows, F.max(column(aggregate.column)), F.max)
+        case Mean():
+            return _mean(rows, aggregate.column)
+    return None
+
+
+def _form(
+    rows: DataFrame, whole: Column, merge: Callable[[Column], Column], partial: Column | None = None
+) -> NativeAggregate:
+    kind = rows.agg(whole.alias("result")).schema["result"].dataType
+
+    def typed(part: Column) -> Column:
+        # A sum of sums of decimals would be wider than a sum.
+        return merge(part).cast(kind)
+
+    return NativeAggregate(whole, kind, whole if partial is None else partial, typed)
+
+
+def _mean(rows: DataFrame, name: str) -> NativeAggregate:
+    value = column(name)
+    if not isinstance(rows.select(value).schema[0].dataType, DecimalType):
+        value = value.cast("double")
+    partial = F.struct(F.sum(value).alias("sum"), F.count(value).alias("count"))
+
+    def merge(part: Column) -> Column:
+        count = F.sum(part["count"])
+        return F.when(count > 0, F.sum(part["sum"]) / count)
+
+    return _form(rows, F.avg(column(name)), merge, partial)

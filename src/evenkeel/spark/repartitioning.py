@@ -1,0 +1,35 @@
+"""`repartition` by key, with heavy keys where there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from evenkeel.partitioners import Need
+from evenkeel.spark.keys import column, key_columns
+from evenkeel.spark.placement import place_by
+from evenkeel.spark.planning import Plan, default_workers
+from evenkeel.spark.routes import Wish
+
+
+def repartition(
+    rows: DataFrame,
+    key: str | Sequence[str],
+    workers: int | None = None,
+    *,
+    scheme: str | Plan = "auto",
+    need: Need | str = Need.WHOLE_KEY,
+    **settings: Any,
+) -> DataFrame:
+    """The same rows on `workers` partitions, by key.
+
+    All rows of a key stay together unless `need` says that they may part ("mergeable",
+    "any-row"). `settings` go to `plan`: capacities, epsilon, table, sample.
+    """
+    route = Wish(workers, scheme, settings).route(rows, key, Need(need))
+    if route.plain:
+        count = default_workers(rows) if workers is None else workers
+        return rows.repartition(count, *map(column, key_columns(rows, key)))
+    return place_by(rows, route.key, route.partitioner, lowering=route.lowering, draw=route.draw)
