@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenkeel.aggregates import Aggregate
-    from evenkeel.aggregates import Count as count  # noqa: N813
-    from evenkeel.aggregates import Distinct as distinct  # noqa: N813
-    from evenkeel.aggregates import Max as max  # noqa: N813
-    from evenkeel.aggregates import Mean as mean  # noqa: N813
-    from evenkeel.aggregates import Min as min  # noqa: N813
-    from evenkeel.aggregates import Quantiles as quantiles  # noqa: N813
-    from evenkeel.aggregates import Sum as sum  # noqa: N813
-    from evenkeel.aggregates import TopK as top_k  # noqa: N813
+    from evenkeel.aggregates import Count as count
+    from evenkeel.aggregates import Distinct as distinct
+    from evenkeel.aggregates import Max as max
+    from evenkeel.aggregates import Mean as mean
+    from evenkeel.aggregates import Min as min
+    from evenkeel.aggregates import Quantiles as quantiles
+    from evenkeel.aggregates import Sum as sum
+    from evenkeel.aggregates import TopK as top_k
     from evenkeel.partitioners.contract import Need
     from evenkeel.spark.diagnosis import Diagnosis, diagnose
     from evenkeel.spark.grouping import groupBy
