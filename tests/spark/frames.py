@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import math
 
+from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 SCHEMA = (
@@ -38,3 +39,18 @@ def awkward(spark: SparkSession, rows: int = 400, partitions: int = 1) -> DataFr
         for i in range(rows)
     ]
     return spark.createDataFrame(data, SCHEMA).coalesce(1).repartition(partitions)
+
+
+_words = st.none() | st.sampled_from(["hot", "", "Ω", "a.b"])
+_numbers = st.none() | st.sampled_from([0.0, -0.0, math.nan, math.inf, 0.1])
+_money = st.none() | st.decimals(-9, 9, places=3)
+_pairs = st.none() | st.tuples(st.none() | st.integers(0, 2), _words)
+_blobs = st.none() | st.binary(max_size=1)
+_row = st.tuples(_words, _numbers, _money, _pairs, st.none() | st.integers(0, 3), _blobs)
+awkward_rows = st.lists(_row, max_size=40)
+"""Rows of `SCHEMA` without their ids."""
+
+
+def frame_of(spark: SparkSession, rows: list[tuple]) -> DataFrame:
+    """A frame of `awkward_rows`, numbered."""
+    return spark.createDataFrame([(i, *row) for i, row in enumerate(rows)], SCHEMA).coalesce(2)

@@ -1,0 +1,223 @@
+"""Aggregates are those of plain Spark, or those of the rows of each key brought together."""
+
+from __future__ import annotations
+
+import decimal
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F
+from tests.aggregates.conformance import same
+from tests.aggregates.longest import Longest
+from tests.spark.frames import KEYS, awkward
+
+import evenkeel as ek
+from evenkeel.errors import KeyTypeError, NeedError, ParameterError, SchemaError, UnknownNameError
+from evenkeel.spark import aggregate_functions
+from evenkeel.spark.retries import physical_plan
+from evenkeel.testing import assert_same_result
+
+pytestmark = pytest.mark.spark
+
+OURS = {
+    "rows": ek.count(),
+    "there": ek.count("number"),
+    "total": ek.sum("money"),
+    "sum": ek.sum("id"),
+    "mean": ek.mean("money"),
+    "average": ek.mean("id"),
+    "least": ek.min("number"),
+    "most": ek.max("money"),
+}
+
+
+def sparks():
+    return [
+        F.count(F.lit(1)).alias("rows"),
+        F.count("number").alias("there"),
+        F.sum("money").alias("total"),
+        F.sum("id").alias("sum"),
+        F.avg("money").alias("mean"),
+        F.avg("id").alias("average"),
+        F.min("number").alias("least"),
+        F.max("money").alias("most"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    return awkward(spark, rows=90).localCheckpoint()
+
+
+@pytest.mark.parametrize("key", KEYS, ids="-".join)
+def test_split_aggregates_are_sparks(frame, key):
+    scheme = "planned-split" if len(key) == 1 else "pkg"
+    split = ek.groupBy(frame, *key, workers=3, scheme=scheme).agg(**OURS)
+    assert_same_result(split, frame.groupBy(*key).agg(*sparks()))
+
+
+def test_algebraic_aggregates_are_left_to_spark(frame, caplog):
+    with caplog.at_level("INFO", logger="evenkeel"):
+        result = ek.groupBy(frame, "word").agg(F.max("id"), **OURS)
+    assert "combines these aggregates before the shuffle" in caplog.text
+    assert "shufflepartitionid" not in physical_plan(result)
+    assert result.columns[:3] == ["word", "max(id)", "rows"]
+    assert_same_result(result, frame.groupBy("word").agg(F.max("id"), *sparks()))
+
+
+def test_sparks_own_aggregates_by_a_scheme_that_keeps_keys_whole(frame):
+    result = ek.groupBy(frame, "word", workers=3, scheme="kg").agg(ids=F.sum("id"))
+    assert_same_result(result, frame.groupBy("word").agg(F.sum("id").alias("ids")))
+    with pytest.raises(NeedError, match="whole-key"):
+        ek.groupBy(frame, "word", workers=3, scheme="pkg").agg(F.sum("id"))
+
+
+PYTHON = {
+    "longest": Longest("word"),
+    "top": ek.top_k("part", 2),
+    "different": ek.distinct("money"),
+    "middle": ek.quantiles("id", (0.0, 0.5, 1.0)),
+    "rows": ek.count(),
+    "mean": ek.mean("money"),
+}
+
+
+def check_against_each_group(frame, result, key):
+    rows = frame.toArrow()
+    index = {name: rows.schema.names.index(name) for name in key}
+    groups: dict[str, list[int]] = {}
+    for number, row in enumerate(frame.collect()):
+        groups.setdefault(str([row[index[name]] for name in key]), []).append(number)
+    found = result.collect()
+    assert len(found) == len(groups)
+    for row in found:
+        group = rows.take(groups[str([row[name] for name in key])])
+        for name, aggregate in PYTHON.items():
+            columns = [group[each].combine_chunks() for each in aggregate.columns or ("id",)]
+            batch = pa.RecordBatch.from_arrays(columns, names=list(aggregate.columns or ("id",)))
+            expected = aggregate.result(aggregate.add(aggregate.zero(), batch))
+            actual = row.asDict(recursive=True)[name]
+            if isinstance(actual, decimal.Decimal):
+                assert float(actual) == pytest.approx(expected, abs=1e-6)
+            else:
+                assert same(actual, expected)
+
+
+@pytest.mark.parametrize("by_batch", [True, False])
+def test_aggregates_in_python_are_those_of_the_whole_group(frame, monkeypatch, by_batch):
+    monkeypatch.setattr(aggregate_functions, "BY_BATCH", by_batch)
+    key = ["word"] if by_batch else ["part", "pair"]
+    result = ek.groupBy(frame, *key, workers=3, scheme="planned-split").agg(**PYTHON)
+    assert result.columns == [*key, *PYTHON]
+    assert dict(result.dtypes)["mean"] == "decimal(16,7)"
+    check_against_each_group(frame, result, key)
+
+
+def test_level_keys_are_aggregated_in_one_step(spark):
+    level = spark.range(4096).selectExpr("id % 2048 key", "id")
+    result = ek.groupBy(level, "key").agg(ek.distinct("id"))
+    assert physical_plan(result).count("ArrowAggregatePython") == 1
+    assert result.columns == ["key", "distinct(id)"]
+    assert result.where("`distinct(id)` <> 2").count() == 0
+
+
+def test_a_plan_made_before_is_followed(frame):
+    made = ek.plan(frame, "word", workers=3)
+    result = ek.groupBy(frame, "word", scheme=made).agg(n=ek.count())
+    assert_same_result(result, frame.groupBy("word").agg(F.count(F.lit(1)).alias("n")))
+    with pytest.raises(ParameterError, match="the plan is for the key"):
+        ek.groupBy(frame, "part", scheme=made).agg(n=ek.count())
+    with pytest.raises(ParameterError, match="the plan has workers=3"):
+        ek.groupBy(frame, "word", workers=4, scheme=made)
+    if made.partitioner.max_replicas > 1:
+        with pytest.raises(NeedError, match="whole-key"):
+            ek.groupBy(frame, "word", scheme=made).applyInArrow(lambda t: t, frame.schema)
+
+
+def test_repartition_keeps_rows_and_keys(frame, spark):
+    placed = ek.repartition(frame, "word", 3, scheme="routing-table")
+    where = placed.select("id", "word", F.spark_partition_id().alias("place")).collect()
+    assert sorted(row["id"] for row in where) == sorted(row["id"] for row in frame.collect())
+    assert len({(row["word"], row["place"]) for row in where}) == len(
+        {row["word"] for row in where}
+    )
+    level = spark.range(4096).withColumnRenamed("id", "key")
+    assert "hashpartitioning" in physical_plan(ek.repartition(level, "key", 3))
+
+
+def no_jobs_with(spark, work, error, match):
+    """`work` is refused, and no job has been started for it."""
+    tracker = spark.sparkContext.statusTracker()
+    spark.sparkContext.setJobGroup("refused", "refused")
+    try:
+        with pytest.raises(error, match=match):
+            work()
+        assert list(tracker.getJobIdsForGroup("refused")) == []
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+
+
+def test_bad_requests_are_refused_before_any_job(spark, frame):
+    def identity(table):
+        return table
+
+    def other_schema(table):
+        return pa.table({"other": pa.array([], pa.int64())})
+
+    ids = frame.select("id", "word")
+    maps = frame.selectExpr("map('a', id) m", "id")
+    refused = [
+        (lambda: ek.groupBy(frame, "wrod"), UnknownNameError, "did you mean 'word'"),
+        (lambda: ek.groupBy(maps, "m"), KeyTypeError, "cannot group by maps"),
+        (lambda: ek.groupBy(frame), ParameterError, "no column"),
+        (lambda: ek.groupBy(frame, F.col("word")), ParameterError, "column names"),
+        (lambda: ek.groupBy(frame, "word", workers=0), ParameterError, "workers=0"),
+        (lambda: ek.groupBy(frame, "word", scheme="pgk"), UnknownNameError, "pkg"),
+        (lambda: ek.groupBy(frame, "word", scheme="sg"), NeedError, "planned-split"),
+        (
+            lambda: ek.groupBy(ids, "word", scheme="pkg").applyInArrow(identity, ids.schema),
+            NeedError,
+            "these do: kg",
+        ),
+        (
+            lambda: ek.groupBy(ids, "word").applyInArrow(identity, ids.schema, merge=other_schema),
+            SchemaError,
+            "merge returned other int64; the schema is id int64, word string",
+        ),
+        (
+            lambda: ek.groupBy(ids, "word").applyInPandas(
+                identity, ids.schema, merge=lambda rows: rows.rename(columns={"id": "x"})
+            ),
+            SchemaError,
+            "merge returned the columns x, word",
+        ),
+        (
+            lambda: ek.groupBy(frame, "pair").applyInPandas(
+                identity, frame.schema, merge=lambda rows: rows
+            ),
+            KeyTypeError,
+            "use applyInArrow",
+        ),
+        (
+            lambda: ek.groupBy(ids, "word").applyInArrow(lambda a, b, c: a, ids.schema),
+            ParameterError,
+            "takes 3 arguments",
+        ),
+        (lambda: ek.groupBy(frame, "word").agg(), ParameterError, "nothing to aggregate"),
+        (lambda: ek.groupBy(frame, "word").agg(n=3), ParameterError, "neither a column nor"),
+        (lambda: ek.groupBy(frame, "word").agg(ek.sum("x")), UnknownNameError, "no column 'x'"),
+        (
+            lambda: ek.groupBy(frame, "word").agg(F.sum("id"), ek.distinct("id")),
+            ParameterError,
+            "aggregate twice",
+        ),
+        (
+            lambda: ek.groupBy(frame, "word").cogroup(ek.groupBy(frame, "part")),
+            KeyTypeError,
+            "cast one of them",
+        ),
+        (lambda: ek.repartition(frame, "word", scheme="pkg"), NeedError, "these do: kg"),
+        (lambda: ek.repartition(frame, "word", table=-1), ParameterError, "table=-1"),
+    ]
+    for work, error, match in refused:
+        no_jobs_with(spark, work, error, match)

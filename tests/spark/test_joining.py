@@ -1,0 +1,158 @@
+"""Joins give Spark's rows, each as often, whatever is split and copied."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from pyspark.sql import functions as F
+from tests.spark.cases import assert_cases_agree
+from tests.spark.frames import KEYS, awkward, awkward_rows, frame_of
+
+import evenkeel as ek
+from evenkeel.errors import KeyTypeError, NeedError, ParameterError, UnknownNameError
+from evenkeel.spark.retries import physical_plan
+from evenkeel.testing import assert_same_result, one_hot_key
+
+pytestmark = pytest.mark.spark
+
+KINDS = ["inner", "left", "right", "full", "semi", "anti"]
+
+
+@pytest.fixture(autouse=True)
+def without_broadcasts(spark):
+    """Frames this small would all be broadcast, and then there is nothing to plan."""
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    yield
+    spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.fixture(scope="module")
+def sides(spark):
+    """Two frames: keys that only one of them has, and keys that are hot in one or in both."""
+    left = awkward(spark, rows=90)
+    right = awkward(spark, rows=60).withColumn(
+        "word", F.expr("if(word = 'hot' and id % 2 = 0, 'hot on the right', word)")
+    )
+    left = left.where("word is null or word not in ('word 4', 'word 7')")
+    right = right.withColumnRenamed("id", "other")
+    return left.localCheckpoint(), right.localCheckpoint()
+
+
+def ids(joined):
+    """Which rows met, or met nobody."""
+    return joined.select(
+        *(name if name in joined.columns else F.lit(None).alias(name) for name in ("id", "other"))
+    )
+
+
+def both_ways(left, right, key, how, **options):
+    """The join, and the join with the sides changed."""
+    one = ids(ek.join(left, right.select("other", *key), key, how, **options))
+    other = ids(ek.join(right, left.select("id", *key), key, how, **options))
+    return one, other
+
+
+def plain_both_ways(left, right, key, how):
+    one = ids(left.join(right.select("other", *key), key, how))
+    return one, ids(right.join(left.select("id", *key), key, how))
+
+
+@pytest.mark.parametrize("how", KINDS)
+def test_every_kind_of_join_and_type_of_key(sides, how):
+    actual, expected = {}, {}
+    for number, key in enumerate(KEYS):
+        name = "-".join(key)
+        expected[name], expected[f"{name} turned"] = plain_both_ways(*sides, key, how)
+        turned = both_ways(*sides, key, how, workers=3, scheme="planned-split")
+        actual[f"{name}/split"], actual[f"{name} turned/split"] = turned
+        if number % 3 == 0:
+            whole = both_ways(
+                *sides, key, how, workers=3, scheme=("kg", "routing-table")[number % 2]
+            )
+            actual[f"{name}/whole"], actual[f"{name} turned/whole"] = whole
+    assert_cases_agree(actual, expected)
+
+
+@settings(
+    deadline=None, max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(left=awkward_rows, right=awkward_rows)
+def test_any_rows_at_all(spark, left, right):
+    here = frame_of(spark, left)
+    there = frame_of(spark, right).withColumnRenamed("id", "other")
+    actual, expected = {}, {}
+    for how in KINDS:
+        expected[how] = plain_both_ways(here, there, ["number"], how)[0]
+        pairs = both_ways(here, there, ["number"], how, workers=4, scheme="planned-split")
+        actual[f"{how}/number"] = pairs[0]
+    assert_cases_agree(actual, expected)
+
+
+@pytest.mark.parametrize("how", ["full_outer", "leftouter", "left_anti"])
+def test_columns_are_sparks(sides, how):
+    left, right = sides
+    right = right.withColumnRenamed("other", "id")
+    actual = ek.join(left, right, ["word", "part"], how, workers=3, scheme="planned-split")
+    assert_same_result(actual, left.join(right, ["word", "part"], how))
+
+
+def test_hot_keys_are_split_and_nulls_spread(spark, caplog):
+    left = one_hot_key(spark, 2000, 40, share=0.6, nulls=0.3)
+    right = one_hot_key(spark, 40, 40, share=0.0, seed=1).withColumnRenamed("value", "other")
+    with caplog.at_level("INFO", logger="evenkeel"):
+        joined = ek.join(left, right.drop("id"), "key", "left", workers=4)
+    assert "1 split on the left" in caplog.text
+    placed = joined.select("id", "key", F.spark_partition_id().alias("place")).collect()
+    for hot in ("key-0", None):
+        places = [row["place"] for row in placed if row["key"] == hot]
+        assert len(set(places)) == 4
+    loads = [sum(row["place"] == place for row in placed) for place in range(4)]
+    assert max(loads) <= 1.25 * sum(loads) / 4
+
+
+def test_plain_spark_where_it_is_as_good(spark, sides, caplog):
+    level = spark.range(4096).withColumnRenamed("id", "key")
+    with caplog.at_level("INFO", logger="evenkeel"):
+        joined = ek.join(level, level.withColumn("v", F.lit(1)), "key")
+        assert "hashing gives no worker more than" in caplog.text
+        other = ek.join(sides[0], sides[1].withColumn("part", F.col("part").cast("bigint")), "part")
+        assert "types differ" in caplog.text
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+        broadcast = ek.join(*sides, "word")
+        assert "broadcasts one side" in caplog.text
+    for result in (joined, other, broadcast):
+        assert "shufflepartitionid" not in physical_plan(result)
+
+
+def test_both_sides_are_shuffled_once(sides):
+    for how in ("inner", "semi", "anti"):
+        joined = ek.join(*sides, "word", how, workers=3, scheme="kg")
+        text = physical_plan(joined)
+        assert text.count("Exchange shufflepartitionid") == 2
+    assert "Exchange hashpartitioning" not in physical_plan(
+        ek.join(*sides, "word", "full", workers=3, scheme="kg")
+    )
+
+
+def test_empty_sides(sides):
+    left, right = sides
+    none = right.where("other < 0")
+    actual = {f"{how}/x": both_ways(left, none, ["word"], how, workers=3)[0] for how in KINDS}
+    expected = {how: plain_both_ways(left, none, ["word"], how)[0] for how in KINDS}
+    assert_cases_agree(actual, expected)
+
+
+def test_bad_requests_are_refused_before_any_job(sides):
+    left, right = sides
+    with pytest.raises(UnknownNameError, match="no join 'cross'"):
+        ek.join(left, right, "word", "cross")
+    with pytest.raises(UnknownNameError, match="no column 'id'"):
+        ek.join(left, right, "id")
+    with pytest.raises(NeedError, match="planned-split"):
+        ek.join(left, right, "word", scheme="pkg")
+    with pytest.raises(ParameterError, match="workers=0"):
+        ek.join(left, right, "word", workers=0)
+    with pytest.raises(ParameterError, match="names of columns"):
+        ek.join(left, right, [left["word"] == right["word"]])
+    with pytest.raises(KeyTypeError, match="cast one side"):
+        ek.join(left, right.withColumn("part", F.col("part").cast("bigint")), "part", scheme="kg")
