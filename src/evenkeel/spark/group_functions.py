@@ -143,6 +143,20 @@ def keeping(
     return annotated(call, groups, form)
 
 
+def in_one_call(function: Function, merge: Function) -> Function | None:
+    """Both functions in turn, where all rows of a key are in one place; None for batches."""
+    form = form_of(function)
+    if form.iterator or form_of(merge).iterator:
+        return None
+
+    def call(key: Any, rows: Any) -> Any:
+        part = function(key, rows) if form.with_key else function(rows)
+        # A part without rows never reaches a merge.
+        return merge(part) if len(part) else part
+
+    return annotated(call, ArrowGroups(), form)
+
+
 def hiding_both(function: Function, groups: Groups, helpers: Sequence[str], keys: int) -> Function:
     """`function` of two groups, neither of which shows its `helpers`."""
     with_key = form_of(function, groups=2).with_key

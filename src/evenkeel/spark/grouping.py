@@ -21,6 +21,7 @@ from evenkeel.spark.group_functions import (
     PandasGroups,
     form_of,
     hiding,
+    in_one_call,
 )
 from evenkeel.spark.keys import column, key_columns
 from evenkeel.spark.merging import apply_and_merge, check_keys_merge, check_merge
@@ -110,6 +111,9 @@ class Grouped:
         check_keys_merge(self.rows, self.key, groups)
         check_merge(merge, struct, groups)
         route = self.wish.route(self.rows, self.key, Need.MERGEABLE)
+        whole = in_one_call(func, merge)
+        if route.plain and whole is not None:
+            return _apply(self._plain(), whole, schema, groups)
         return apply_and_merge(self.rows, route, func, struct, merge, groups)
 
     def _plain(self) -> GroupedData:
