@@ -47,7 +47,7 @@ _money = st.none() | st.decimals(-9, 9, places=3)
 _pairs = st.none() | st.tuples(st.none() | st.integers(0, 2), _words)
 _blobs = st.none() | st.binary(max_size=1)
 _row = st.tuples(_words, _numbers, _money, _pairs, st.none() | st.integers(0, 3), _blobs)
-awkward_rows = st.lists(_row, max_size=40)
+awkward_rows = st.lists(_row, min_size=10, max_size=40)
 """Rows of `SCHEMA` without their ids."""
 
 

@@ -218,6 +218,8 @@ def test_bad_requests_are_refused_before_any_job(spark, frame):
         ),
         (lambda: ek.repartition(frame, "word", scheme="pkg"), NeedError, "these do: kg"),
         (lambda: ek.repartition(frame, "word", table=-1), ParameterError, "table=-1"),
+        (lambda: ek.groupBy(frame, "word", tabel=9), UnknownNameError, "did you mean 'table'"),
+        (lambda: ek.groupBy(frame, "word", epsilon=0), ParameterError, "epsilon=0"),
     ]
     for work, error, match in refused:
         no_jobs_with(spark, work, error, match)

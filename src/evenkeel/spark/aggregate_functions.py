@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 from pyspark.sql.types import BinaryType, DataType, StructField, StructType
 from pyspark.util import PythonEvalType
@@ -107,17 +107,11 @@ def _results(aggregates: Sequence[Aggregate], states: Sequence[Any]) -> dict[str
 
 
 def _as_udf(function: Callable[[Batches], Any], kind: DataType) -> Call:
-    if not BY_BATCH:
-        return _as_whole_udf(function, kind)
-    # Spark tells from the annotations that it is a function of batches.
-    function.__annotations__ = {"batches": Iterator[pa.Array], "return": Any}
-    call: Call = arrow_udf(function, kind)  # type: ignore[call-overload]
-    return call
-
-
-def _as_whole_udf(function: Callable[[Batches], Any], kind: DataType) -> Call:
     def at_once(rows: Any) -> Any:
         return function(iter([rows]))
 
-    call: Call = arrow_udf(at_once, kind, ArrowUDFType.GROUPED_AGG)  # type: ignore[call-overload]
+    # Spark tells from the annotations what kind of function it is.
+    function.__annotations__ = {"batches": Iterator[pa.Array], "return": Any}
+    at_once.__annotations__ = {"rows": pa.Array, "return": Any}
+    call: Call = arrow_udf(function if BY_BATCH else at_once, kind)  # type: ignore[call-overload]
     return call

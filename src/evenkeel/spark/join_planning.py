@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame
 from evenkeel.errors import NeedError
 from evenkeel.metrics import max_over_mean
 from evenkeel.partitioners import Need, Partitioner, PlannedSplit
-from evenkeel.partitioners.contract import check_workers
 from evenkeel.partitioners.serialization import build
 from evenkeel.partitioners.split_planning import SplitTable, plan_split, planned_loads
 from evenkeel.spark.join_sides import SideRoute
@@ -20,7 +19,7 @@ from evenkeel.spark.keys import column
 from evenkeel.spark.pairs import together
 from evenkeel.spark.planning import Plan, default_workers
 from evenkeel.spark.routes import MEASURED, Wish
-from evenkeel.spark.schemes import GOOD_ENOUGH, check_legal, whole_keys
+from evenkeel.spark.schemes import GOOD_ENOUGH, whole_keys
 from evenkeel.spark.statistics import KeyProfile, profile_keys
 
 _log = logging.getLogger("evenkeel")
@@ -48,15 +47,13 @@ class JoinRoutes:
 
 def check_join_scheme(wish: Wish) -> None:
     """Refuse a scheme that would part the rows of a key without bringing their partners along."""
-    if wish.workers is not None:
-        check_workers(wish.workers)
-    if isinstance(wish.scheme, Plan):
+    if wish.scheme == PlannedSplit.scheme:
+        wish.check(Need.MERGEABLE)
+        return
+    try:
         wish.check(Need.WHOLE_KEY)
-    elif wish.scheme not in ("auto", "planned-split"):
-        try:
-            check_legal(wish.scheme, Need.WHOLE_KEY)
-        except NeedError as problem:
-            raise NeedError(f"{problem}, planned-split (which copies the other side)") from None
+    except NeedError as problem:
+        raise NeedError(f"{problem}, planned-split (which copies the other side)") from None
 
 
 def join_routes(

@@ -9,20 +9,24 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from evenkeel.errors import NeedError, ParameterError
+from evenkeel.errors import NeedError, ParameterError, UnknownNameError
 from evenkeel.partitioners import KeyGrouping, Need, Partitioner
-from evenkeel.partitioners.contract import check_workers
+from evenkeel.partitioners.contract import check_epsilon, check_workers
 from evenkeel.partitioners.serialization import build
 from evenkeel.spark.keys import key_columns
 from evenkeel.spark.lowering import WORKER, Draw, Lowering, free_name, with_worker
 from evenkeel.spark.placement import place
 from evenkeel.spark.planning import Plan, default_workers, plan
 from evenkeel.spark.schemes import check_legal
+from evenkeel.spark.statistics import check_sample
 
 _log = logging.getLogger("evenkeel")
 
 MEASURED = ("auto", "planned-split", "routing-table", "offline-greedy")
 """Schemes that are drawn up from the frequencies of the keys."""
+
+SETTINGS = ("capacities", "epsilon", "table", "sample")
+"""What a verb hands on to `plan`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,22 @@ class Wish:
         """Refuse what cannot be, before any job runs."""
         if self.workers is not None:
             check_workers(self.workers)
+        self._check_settings()
         if isinstance(self.scheme, Plan):
             _check_given(self.scheme, need, self.workers)
         elif self.scheme != "auto":
             check_legal(self.scheme, need)
+
+    def _check_settings(self) -> None:
+        for name in self.settings:
+            if name not in SETTINGS:
+                raise UnknownNameError("setting", name, SETTINGS)
+        check_epsilon(self.settings.get("epsilon", 1.0))
+        check_sample(self.settings.get("sample"))
+        if self.settings.get("table", 0) < 0:
+            raise ParameterError(
+                f"table={self.settings['table']} is below 0; give the most keys a plan may name"
+            )
 
     def route(self, rows: DataFrame, key: str | Sequence[str], need: Need) -> Route:
         """Decide, reading the rows once if the scheme asks for the keys' frequencies."""
