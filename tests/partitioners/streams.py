@@ -9,16 +9,20 @@ from evenkeel.partitioners import (
     ALL,
     ConsistentGrouping,
     ConsistentRing,
+    FullKnowledge,
     KeyGrouping,
     OfflineGreedy,
     PartialKey,
     PlannedSplit,
+    Proactive,
     RandomChoices,
     RoutingTable,
     StaticTwoChoices,
     TwoRandomChoices,
 )
 from evenkeel.partitioners.contract import KeyHashes, Partitioner
+from evenkeel.partitioners.full_knowledge import KeyCosts
+from evenkeel.sketches.cost_pair import CostPair, CostShape
 from evenkeel.sketches.key_counts import KeyCounts
 
 POOL = np.random.default_rng(7).integers(0, 2**64, 64, dtype=np.uint64)
@@ -40,6 +44,9 @@ streams = st.lists(
 def _examples() -> list[Partitioner]:
     counts = KeyCounts(POOL[:20], np.arange(20, dtype=np.int64))
     owners = (np.arange(10) % 7).astype(np.int32)
+    costs = np.arange(20) ** 2 + 1.0
+    learned = CostPair(CostShape(epsilon=0.5))
+    learned.add(POOL[:20], costs)
     standard: list[Partitioner] = [
         scheme(workers=workers)  # type: ignore[call-arg]
         for scheme in ALL.values()
@@ -67,6 +74,9 @@ def _examples() -> list[Partitioner]:
         PlannedSplit(1, mode="online", interval=10),
         RoutingTable(7, POOL[:10], owners, base=ConsistentRing(7)),
         RoutingTable(7, POOL[:10], owners, base=KeyGrouping(7), max_entries=10),
+        Proactive(7, epsilon=0.5, learned=learned.learned()),
+        FullKnowledge(7, KeyCosts(POOL[:20], costs)),
+        FullKnowledge(3, KeyCosts(POOL[:20], costs), factors=np.array([1.0, 2.0, 0.5])),
     ]
 
 

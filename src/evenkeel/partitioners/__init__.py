@@ -12,12 +12,14 @@ from evenkeel.partitioners.contract import (
     Router,
     WorkerReport,
 )
+from evenkeel.partitioners.full_knowledge import FullKnowledge
 from evenkeel.partitioners.head_choices import DChoices, WChoices
 from evenkeel.partitioners.key_grouping import KeyGrouping
 from evenkeel.partitioners.offline_greedy import OfflineGreedy
 from evenkeel.partitioners.online_greedy import OnlineGreedy
 from evenkeel.partitioners.partial_key import PartialKey
 from evenkeel.partitioners.planned_split import PlannedSplit
+from evenkeel.partitioners.proactive import Proactive
 from evenkeel.partitioners.random_choices import RandomChoices
 from evenkeel.partitioners.routing_table import RoutingTable
 from evenkeel.partitioners.shuffle_grouping import ShuffleGrouping
@@ -40,6 +42,8 @@ _SCHEMES: tuple[type[Partitioner], ...] = (
     PlannedSplit,
     TwoRandomChoices,
     ShuffleGrouping,
+    Proactive,
+    FullKnowledge,
 )
 
 ALL: dict[str, type[Partitioner]] = {scheme.scheme: scheme for scheme in _SCHEMES}
@@ -53,6 +57,7 @@ __all__ = [
     "ConsistentRing",
     "DChoices",
     "FeedbackRouter",
+    "FullKnowledge",
     "KeyGrouping",
     "Need",
     "OfflineGreedy",
@@ -60,6 +65,7 @@ __all__ = [
     "PartialKey",
     "Partitioner",
     "PlannedSplit",
+    "Proactive",
     "RandomChoices",
     "Router",
     "RoutingTable",

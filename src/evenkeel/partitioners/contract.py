@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError
 from evenkeel.kernels import KeyHashes, Loads, WorkerIds
+from evenkeel.partitioners.cost_messages import CostMessage
 
 __all__ = [
     "FeedbackRouter",
@@ -57,14 +58,15 @@ def _no_workers() -> NDArray[np.int32]:
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What workers tell one source: the rows each has been given, and who is busy or idle.
+    """What workers tell one source: rows given to each, who is busy or idle, what rows cost.
 
-    `busy` and `idle` list worker ids, the earliest signal first.
+    `busy` and `idle` list worker ids, the earliest signal first; so do the messages in `costs`.
     """
 
     loads: Loads | None = None
     busy: WorkerIds = field(default_factory=_no_workers)
     idle: WorkerIds = field(default_factory=_no_workers)
+    costs: tuple[CostMessage, ...] = ()
 
 
 class Router(Protocol):

@@ -1,0 +1,184 @@
+"""Proactive shuffle grouping: rows go where, by what they will cost, they will be done first."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from evenkeel.kernels.proactive import (
+    EPOCH,
+    RUN,
+    SEND_ALL,
+    SENT,
+    STATE,
+    TURN,
+    Scheduler,
+    assign_all,
+    take_matrices,
+    take_reply,
+)
+from evenkeel.partitioners.contract import (
+    Independent,
+    KeyHashes,
+    Need,
+    WorkerIds,
+    WorkerReport,
+    check_workers,
+)
+from evenkeel.partitioners.cost_messages import StableCosts, TimeReply, TimeRequest
+from evenkeel.partitioners.cost_tracking import CostTracker, check_window
+from evenkeel.sketches.cost_pair import CostPair, CostShape, LearnedCosts
+
+
+class SchedulerState(enum.IntEnum):
+    """Where a source is."""
+
+    ROUND_ROBIN = 0
+    """Costs are not yet known from every worker."""
+    SEND_ALL = 1
+    """The next rows carry a request to each worker, in turn."""
+    WAIT_ALL = 2
+    """Scheduling by estimates while replies come in."""
+    RUN = 3
+    """Scheduling by estimates that all workers have corrected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proactive(Independent):
+    """Send each row to the worker that has been given the least expected cost.
+
+    Rows go round robin until every worker has reported what content costs there; then a row goes
+    to the least loaded worker, which is charged the row's estimate. Fresh reports make the source
+    ask the workers for their true times and correct its own. `learned` costs, taken to hold on
+    every worker, spare the round robin.
+
+    When: rows are independent and their cost depends on content. Not when the cost is the same
+        for all rows or unrelated to the content: then it is round robin with more work.
+    Cost: O(workers + log 1/delta) time per row, workers * 3.5 kB memory per source; a worker
+        sends its matrices at most every second window.
+    Paper: Rivetti et al., Proactive Online Shuffle Grouping, section III.
+
+    >>> costly, cheap = np.uint64(1), np.uint64(2)
+    >>> posg = Proactive(workers=2)
+    >>> router, pair = posg.router(), CostPair(posg.shape)
+    >>> pair.add(np.array([costly, cheap]), np.array([10.0, 1.0]))
+    >>> router.learn(WorkerReport(costs=(StableCosts(0, pair), StableCosts(1, pair))))
+    >>> router.route(np.array([costly, cheap, cheap, cheap])).tolist()
+    [0, 1, 1, 1]
+    """
+
+    scheme: ClassVar[str] = "posg"
+    need: ClassVar[Need] = Need.ANY_ROW
+
+    workers: int
+    window: int = 1024
+    tolerance: float = 0.05
+    epsilon: float = 0.05
+    delta: float = 0.1
+    seed: int = 42
+    learned: LearnedCosts | None = None
+
+    def __post_init__(self) -> None:
+        check_workers(self.workers)
+        check_window(self.window, self.tolerance)
+        if self.learned is not None:
+            CostPair(self.shape, self.learned.counts, self.learned.costs)  # refuses other sizes
+
+    @property
+    def shape(self) -> CostShape:
+        """The matrices that sources and workers share."""
+        return CostShape(self.epsilon, self.delta, self.seed)
+
+    @property
+    def max_replicas(self) -> int:
+        """A key may be anywhere."""
+        return self.workers
+
+    def tracker(self, worker: int) -> CostTracker:
+        """Start the memory of one worker."""
+        return CostTracker(worker, self.window, self.tolerance, self.shape)
+
+    def router(self, source: int = 0, sources: int = 1) -> ProactiveRouter:
+        """Start the memory of one source: a pair of matrices and an estimate per worker."""
+        first = source * self.workers // sources
+        router = ProactiveRouter(_scheduler(self.workers, self.shape, first))
+        if self.learned is not None:
+            _know(router.memory, CostPair(self.shape, self.learned.counts, self.learned.costs))
+        return router
+
+
+@dataclass(slots=True)
+class ProactiveRouter:
+    """One source's estimates, and the requests that its rows carry."""
+
+    memory: Scheduler
+    rows: int = 0
+    _requests: list[TimeRequest] = field(default_factory=list)
+
+    @property
+    def state(self) -> SchedulerState:
+        """Where the source is."""
+        return SchedulerState(int(self.memory.state[STATE]))
+
+    def route(self, keys: KeyHashes) -> WorkerIds:
+        """The worker of every key, in order."""
+        out = np.empty(keys.size, dtype=np.int32)
+        done = 0
+        while done < keys.size and self.memory.state[STATE] == SEND_ALL:
+            assign_all(keys[done : done + 1], self.memory, out[done : done + 1])
+            self._ask(int(out[done]), self.rows + done)
+            done += 1
+        assign_all(keys[done:], self.memory, out[done:])
+        self.rows += keys.size
+        return out
+
+    def learn(self, report: WorkerReport) -> None:
+        """Take in matrices and replies, in order."""
+        for message in report.costs:
+            match message:
+                case StableCosts(worker, pair):
+                    take_matrices(worker, pair.counts, pair.costs, self.memory)
+                case TimeReply(worker, epoch, delta):
+                    take_reply(worker, epoch, delta, self.memory)
+
+    def take_requests(self) -> tuple[TimeRequest, ...]:
+        """The requests that rows routed since the last call carry."""
+        requests, self._requests = tuple(self._requests), []
+        return requests
+
+    def _ask(self, worker: int, row: int) -> None:
+        estimate = float(self.memory.estimates[worker])
+        self._requests.append(TimeRequest(worker, row, int(self.memory.state[EPOCH]), estimate))
+
+
+def _scheduler(workers: int, shape: CostShape, first: int) -> Scheduler:
+    size = (workers, shape.rows, shape.columns)
+    state = np.zeros(4, dtype=np.int64)
+    state[TURN] = first
+    return Scheduler(
+        counts=np.zeros(size, dtype=np.int64),
+        costs=np.zeros(size),
+        means=np.zeros(workers),
+        known=np.zeros(workers, dtype=np.bool_),
+        estimates=np.zeros(workers),
+        deltas=np.zeros(workers),
+        replied=np.zeros(workers, dtype=np.bool_),
+        state=state,
+        words=shape.words(),
+    )
+
+
+def _know(memory: Scheduler, pair: CostPair) -> None:
+    """Start in RUN. Sources that share nothing must not all begin with the same worker."""
+    workers = memory.estimates.size
+    memory.counts[:] = pair.counts
+    memory.costs[:] = pair.costs
+    memory.means[:] = pair.mean
+    memory.known[:] = True
+    memory.state[STATE] = RUN
+    memory.state[SENT] = workers
+    turns = (np.arange(workers) - memory.state[TURN]) % workers
+    memory.estimates[:] = turns * (1e-9 * pair.mean)
