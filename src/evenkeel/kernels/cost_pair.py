@@ -96,11 +96,16 @@ def take_snapshot(counts: Loads, costs: Floats, snapshot: Floats) -> None:
 
 @compiled
 def relative_error(counts: Loads, costs: Floats, snapshot: Floats) -> float:
-    """How far the cells have moved since the snapshot, as a share of its sum, over *all* cells."""
+    """How far the cells have moved since the snapshot, as a share of its sum, over *all* cells.
+
+    A cell that was empty then has no mean to have moved from; the paper divides 0 by 0 there.
+    """
     moved = 0.0
     total = 0.0
     for row in range(counts.shape[0]):
         for column in range(counts.shape[1]):
+            if snapshot[row, column] == 0.0:
+                continue
             moved += abs(snapshot[row, column] - ratio(counts, costs, row, column))
             total += snapshot[row, column]
     if total == 0.0:

@@ -76,9 +76,13 @@ class CostTracker:
             keys, costs = keys[abs(done) :], costs[abs(done) :]
         return sent
 
-    def reply(self, request: TimeRequest) -> TimeReply:
-        """Answer a request, right after the row that carried it was executed."""
-        return TimeReply(self.worker, request.epoch, self.spent - request.estimate)
+    def reply(self, request: TimeRequest, now: float | None = None) -> TimeReply:
+        """Answer a request, right after the row that carried it was executed.
+
+        The clock is the time spent on rows, or `now`: the time since the source began.
+        """
+        clock = self.spent if now is None else now
+        return TimeReply(self.worker, request.epoch, clock - request.estimate)
 
 
 def check_window(window: int, tolerance: float) -> None:

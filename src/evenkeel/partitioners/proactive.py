@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from evenkeel.errors import ParameterError
 from evenkeel.kernels.proactive import (
     EPOCH,
     RUN,
@@ -33,6 +34,9 @@ from evenkeel.partitioners.cost_tracking import CostTracker, check_window
 from evenkeel.sketches.cost_pair import CostPair, CostShape, LearnedCosts
 
 
+Clock = Literal["spent", "finish"]
+
+
 class SchedulerState(enum.IntEnum):
     """Where a source is."""
 
@@ -52,8 +56,10 @@ class Proactive(Independent):
 
     Rows go round robin until every worker has reported what content costs there; then a row goes
     to the least loaded worker, which is charged the row's estimate. Fresh reports make the source
-    ask the workers for their true times and correct its own. `learned` costs, taken to hold on
-    every worker, spare the round robin.
+    ask the workers for their true times and correct its own. A worker's time is what it has
+    `"spent"` on rows, as in the paper, or when it will `"finish"` them: the first makes up for
+    time in which a worker had nothing to do by giving it too much, all at once. `learned` costs,
+    taken to hold on every worker, spare the round robin.
 
     When: rows are independent and their cost depends on content. Not when the cost is the same
         for all rows or unrelated to the content: then it is round robin with more work.
@@ -79,11 +85,14 @@ class Proactive(Independent):
     epsilon: float = 0.05
     delta: float = 0.1
     seed: int = 42
+    clock: Clock = "spent"
     learned: LearnedCosts | None = None
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
         check_window(self.window, self.tolerance)
+        if self.clock not in get_args(Clock):
+            raise ParameterError(f"clock={self.clock!r} is not one of {', '.join(get_args(Clock))}")
         if self.learned is not None:
             CostPair(self.shape, self.learned.counts, self.learned.costs)  # refuses other sizes
 
