@@ -6,6 +6,7 @@ from evenkeel.experiments import (
     consistent_grouping,
     partial_key_grouping,
     partitioning_functions,
+    proactive,
     skewness_and_variance,
 )
 from evenkeel.experiments.specification import Paper
@@ -14,6 +15,7 @@ _MODULES = (
     consistent_grouping,
     partial_key_grouping,
     skewness_and_variance,
+    proactive,
     partitioning_functions,
 )
 

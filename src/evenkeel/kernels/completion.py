@@ -75,21 +75,21 @@ def run_proactive(
     asked = np.zeros(keys.size)
     for i in range(keys.size):
         while True:
-            worker = _next_done(first, out, arrivals[i])
-            if worker < 0:
+            done = _next_done(first, out, arrivals[i])
+            if done < 0:
                 break
-            row = first[worker]
-            first[worker] = link[row]
-            tracker = _tracker_of(trackers, worker)
-            spent = costs[row] * factors[phases[row], worker]
+            row = first[done]
+            first[done] = link[row]
+            tracker = _tracker_of(trackers, done)
+            spent = costs[row] * factors[phases[row], done]
             if execute_one(keys[row], spent, window, tolerance, tracker):
-                take_matrices(worker, tracker.counts, tracker.costs, scheduler)
+                take_matrices(done, tracker.counts, tracker.costs, scheduler)
                 reset(tracker)
                 heard[i] = True
                 messages[MATRICES] += 1
             if epochs[row] >= 0:
                 clock = out[row] if by_finish else tracker.spent[0]
-                take_reply(worker, epochs[row], clock - asked[row], scheduler)
+                take_reply(done, epochs[row], clock - asked[row], scheduler)
                 messages[REPLIES] += 1
         states[i] = scheduler.state[STATE]
         worker = assign_one(keys[i], scheduler)

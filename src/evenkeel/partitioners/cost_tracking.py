@@ -79,7 +79,8 @@ class CostTracker:
     def reply(self, request: TimeRequest, now: float | None = None) -> TimeReply:
         """Answer a request, right after the row that carried it was executed.
 
-        The clock is the time spent on rows, or `now`: the time since the source began.
+        With `now`, the time since the source began, the answer is to the scheme's clock
+        `"finish"`; without, to `"spent"`.
         """
         clock = self.spent if now is None else now
         return TimeReply(self.worker, request.epoch, clock - request.estimate)

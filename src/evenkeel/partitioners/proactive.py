@@ -33,7 +33,6 @@ from evenkeel.partitioners.cost_messages import StableCosts, TimeReply, TimeRequ
 from evenkeel.partitioners.cost_tracking import CostTracker, check_window
 from evenkeel.sketches.cost_pair import CostPair, CostShape, LearnedCosts
 
-
 Clock = Literal["spent", "finish"]
 
 
@@ -56,10 +55,10 @@ class Proactive(Independent):
 
     Rows go round robin until every worker has reported what content costs there; then a row goes
     to the least loaded worker, which is charged the row's estimate. Fresh reports make the source
-    ask the workers for their true times and correct its own. A worker's time is what it has
-    `"spent"` on rows, as in the paper, or when it will `"finish"` them: the first makes up for
-    time in which a worker had nothing to do by giving it too much, all at once. `learned` costs,
-    taken to hold on every worker, spare the round robin.
+    ask the workers for their true times and correct its own: when they `"finish"`, or what they
+    have `"spent"` on rows, as the paper says, which gives a worker that had nothing to do for a
+    while all that it missed, in one burst. `learned` costs, taken to hold on every worker, spare
+    the round robin.
 
     When: rows are independent and their cost depends on content. Not when the cost is the same
         for all rows or unrelated to the content: then it is round robin with more work.
@@ -85,7 +84,7 @@ class Proactive(Independent):
     epsilon: float = 0.05
     delta: float = 0.1
     seed: int = 42
-    clock: Clock = "spent"
+    clock: Clock = "finish"
     learned: LearnedCosts | None = None
 
     def __post_init__(self) -> None:

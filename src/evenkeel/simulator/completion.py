@@ -48,9 +48,9 @@ class CostlyRows:
     def at_rate(
         cls, keys: KeyHashes, costs: Floats, workers: int, provisioning: float = 1.0
     ) -> CostlyRows:
-        """Rows that arrive at a steady rate, `provisioning` times slower than all workers can do."""
+        """Rows at a steady rate: `provisioning` times the time that all workers need for one."""
         gap = provisioning * float(costs.mean()) / workers if costs.size else 0.0
-        return cls(keys, costs, np.arange(keys.size) * gap)
+        return cls(keys, costs, np.arange(keys.size, dtype=np.float64) * gap)
 
     def phases(self) -> NDArray[np.int32]:
         """Which row of factors holds for each row."""
