@@ -19,7 +19,7 @@ class StableCosts:
 class TimeRequest:
     """Rides on row number `row` of a source: how long have you really worked?
 
-    `estimate` is what the source believes, that row included.
+    `estimate` is what the source believes of all sources' rows so far, that row included.
     """
 
     worker: int

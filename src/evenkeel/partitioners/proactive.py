@@ -112,7 +112,7 @@ class Proactive(Independent):
     def router(self, source: int = 0, sources: int = 1) -> ProactiveRouter:
         """Start the memory of one source: a pair of matrices and an estimate per worker."""
         first = source * self.workers // sources
-        router = ProactiveRouter(_scheduler(self.workers, self.shape, first))
+        router = ProactiveRouter(_scheduler(self.workers, self.shape, first), sources)
         if self.learned is not None:
             _know(router.memory, CostPair(self.shape, self.learned.counts, self.learned.costs))
         return router
@@ -120,9 +120,14 @@ class Proactive(Independent):
 
 @dataclass(slots=True)
 class ProactiveRouter:
-    """One source's estimates, and the requests that its rows carry."""
+    """One source's estimates, and the requests that its rows carry.
+
+    A source estimates what it has sent itself and takes the others for alike. Would each of them
+    make up for the whole of what a worker lacks, they would give it that many times too much.
+    """
 
     memory: Scheduler
+    sources: int = 1
     rows: int = 0
     _requests: list[TimeRequest] = field(default_factory=list)
 
@@ -150,7 +155,7 @@ class ProactiveRouter:
                 case StableCosts(worker, pair):
                     take_matrices(worker, pair.counts, pair.costs, self.memory)
                 case TimeReply(worker, epoch, delta):
-                    take_reply(worker, epoch, delta, self.memory)
+                    take_reply(worker, epoch, delta / self.sources, self.memory)
 
     def take_requests(self) -> tuple[TimeRequest, ...]:
         """The requests that rows routed since the last call carry."""
@@ -158,7 +163,7 @@ class ProactiveRouter:
         return requests
 
     def _ask(self, worker: int, row: int) -> None:
-        estimate = float(self.memory.estimates[worker])
+        estimate = float(self.memory.estimates[worker]) * self.sources
         self._requests.append(TimeRequest(worker, row, int(self.memory.state[EPOCH]), estimate))
 
 
