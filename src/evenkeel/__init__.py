@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evenkeel.spark.diagnosis import Diagnosis, diagnose
     from evenkeel.spark.grouping import groupBy
     from evenkeel.spark.joining import join
+    from evenkeel.spark.mapping import mapInArrow, mapInPandas
     from evenkeel.spark.planning import Plan, plan
     from evenkeel.spark.repartitioning import repartition
 
@@ -36,6 +37,8 @@ _HOMES = {
     "diagnose": "evenkeel.spark.diagnosis",
     "groupBy": "evenkeel.spark.grouping",
     "join": "evenkeel.spark.joining",
+    "mapInArrow": "evenkeel.spark.mapping",
+    "mapInPandas": "evenkeel.spark.mapping",
     "plan": "evenkeel.spark.planning",
     "repartition": "evenkeel.spark.repartitioning",
 }
@@ -53,6 +56,8 @@ __all__ = [
     "distinct",
     "groupBy",
     "join",
+    "mapInArrow",
+    "mapInPandas",
     "max",
     "mean",
     "min",
