@@ -225,7 +225,9 @@ def _fig8_claims(rows: Sequence[Row]) -> list[Claim]:
         Claim(
             "from 2 to 3 workers", "+4 %", f"{100 * early:+.1f} %", 0.02 <= early <= 0.06, growth
         ),
-        Claim("from 9 to 10 workers", "+1 %", f"{100 * late:+.1f} %", 0 <= late <= 0.02, growth),
+        Claim(
+            "from 9 to 10 workers", "+1 %", f"{100 * late:+.1f} %", 0.005 <= late <= 0.02, growth
+        ),
     ]
 
 
@@ -273,7 +275,8 @@ FIGURES = (
         _fig4_claims,
         _plot("POSG, Fig 4: completion times over skew", "skew z", times=True),
         choices="A row arrives every W̄/k ms, W̄ being the stream's own mean; items and costs are "
-        "drawn anew for every stream.",
+        "drawn anew for every stream. The paper's figure ends at 400 ms; at 100 % load round robin "
+        "takes longer here, at 102 % less.",
     ),
     Figure(
         "5",

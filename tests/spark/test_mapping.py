@@ -1,0 +1,250 @@
+"""Functions scheduled by cost give what plain Spark gives: same rows, same errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.errors import AnalysisException, PythonException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
+
+import evenkeel as ek
+from evenkeel.errors import InputError, ParameterError, UnknownNameError
+from evenkeel.sketches.cost_pair import CostPair, CostShape
+from evenkeel.spark.mapped_stream import MappedStream
+from evenkeel.spark.mapping import gives_the_same_rows
+from evenkeel.spark.observed import JobCosts
+from evenkeel.spark.worth import Verdict
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = "id long, entity string, twice long"
+
+
+def rows_of(frame: DataFrame) -> list[Row]:
+    return sorted(frame.collect(), key=repr)
+
+
+@pytest.fixture(scope="module")
+def entities(spark: SparkSession) -> DataFrame:
+    """400 rows in 6 partitions, one of them empty; a tenth of the cost keys are null."""
+    entity = F.when(F.col("id") % 10 == 0, None).otherwise(
+        F.concat(F.lit("e"), F.pmod(F.xxhash64("id"), F.lit(7)))
+    )
+    rows = spark.range(0, 400, 1, 6).filter("id < 200 or id >= 268")
+    return rows.withColumn("entity", entity)
+
+
+def doubled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Every third row twice, every fifth not at all; e0 costs 5 ms, others nothing."""
+    for batch in batches:
+        ids = batch.column("id").to_numpy()
+        time.sleep(0.005 * sum(entity == "e0" for entity in batch.column("entity").to_pylist()))
+        kept = np.repeat(np.arange(ids.size), np.where(ids % 5 == 0, 0, np.where(ids % 3, 1, 2)))
+        taken = batch.take(pa.array(kept))
+        twice = pa.array(2 * ids[kept], pa.int64())
+        yield pa.RecordBatch.from_arrays([*taken.columns, twice], ["id", "entity", "twice"])
+
+
+@pytest.fixture(params=["pays", "does not pay"])
+def verdict(request, monkeypatch) -> str:
+    """Both ways on, whatever this machine's clock says."""
+    ruling = Verdict(request.param == "pays", "the test says so")
+    monkeypatch.setattr("evenkeel.spark.mapping.judge", lambda *args, **kwargs: ruling)
+    monkeypatch.setattr("evenkeel.spark.mapped_stream.judge", lambda *args, **kwargs: ruling)
+    return str(request.param)
+
+
+def test_arrow_rows_are_those_of_plain_spark(entities, verdict):
+    said: list[str] = []
+    ours = ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=3, say=said.append)
+    plain = entities.mapInArrow(doubled, SCHEMA)
+    assert ours.schema == plain.schema
+    assert rows_of(ours) == rows_of(plain)
+    assert said == [f"posg {verdict}: the test says so"]
+
+
+def test_pandas_rows_are_those_of_plain_spark(entities, verdict):
+    def double(frames):
+        for frame in frames:
+            yield frame[frame["id"] % 5 > 0].assign(twice=lambda kept: kept["id"] * 2)
+
+    ours = ek.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=3)
+    plain = entities.mapInPandas(double, SCHEMA)
+    assert ours.schema == plain.schema
+    assert rows_of(ours) == rows_of(plain)
+
+
+def test_pandas_columns_without_names_go_by_position(entities):
+    def double(frames):
+        for frame in frames:
+            yield frame.assign(twice=frame["id"] * 2).set_axis([0, 1, 2], axis=1)
+
+    ours = ek.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=2)
+    assert rows_of(ours) == rows_of(entities.mapInPandas(double, SCHEMA))
+
+
+def test_the_cost_key_may_be_an_expression_or_several_columns(entities):
+    plain = rows_of(entities.mapInArrow(doubled, SCHEMA))
+    for key in (F.length("entity"), ["entity", "id"]):
+        assert rows_of(ek.mapInArrow(entities, doubled, SCHEMA, cost_key=key, workers=2)) == plain
+
+
+def test_equal_rows_and_rows_behind_a_shuffle_all_arrive(spark, monkeypatch):
+    pays = Verdict(True, "the test says so")
+    monkeypatch.setattr("evenkeel.spark.mapping.judge", lambda *args, **kwargs: pays)
+    same = spark.range(0, 300, 1, 3).select(F.lit(7).alias("id"), F.lit("e0").alias("entity"))
+    mixed = spark.range(0, 300, 1, 3).selectExpr("id % 11 id", "'e1' entity").repartition(4, "id")
+    for rows in (same, mixed):
+        rows = rows.select(F.col("id").cast("long"), "entity")
+        ours = ek.mapInArrow(rows, doubled, SCHEMA, cost_key="entity", workers=3)
+        assert rows_of(ours) == rows_of(rows.mapInArrow(doubled, SCHEMA))
+
+
+def test_rows_drawn_at_random_are_drawn_once(spark, tmp_path):
+    """A random column is another one each time it is computed; the two parts must agree."""
+
+    def seen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+
+    drawn = spark.range(0, 500, 1, 4).withColumn("u", F.rand())
+    ours = ek.mapInArrow(drawn, seen, drawn.schema, cost_key="u", workers=2)
+    assert sorted(row["id"] for row in ours.collect()) == list(range(500))
+
+
+def test_which_plans_give_the_same_rows(spark, entities, tmp_path):
+    entities.write.parquet(str(tmp_path / "rows"))
+    read = spark.read.parquet(str(tmp_path / "rows"))
+    assert gives_the_same_rows(read.filter("id > 3").withColumn("x", F.col("id") + 1))
+    assert gives_the_same_rows(entities)
+    assert not gives_the_same_rows(read.withColumn("u", F.rand()))
+    assert not gives_the_same_rows(read.groupBy("entity").count())
+    assert not gives_the_same_rows(read.mapInArrow(lambda batches: batches, read.schema))
+
+
+def test_no_rows_at_all(spark, entities):
+    none = entities.filter("id < 0")
+    assert ek.mapInArrow(none, doubled, SCHEMA, cost_key="entity", workers=2).collect() == []
+
+
+def test_a_function_that_keeps_no_row(entities):
+    def nothing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.slice(0, 0)
+
+    schema = entities.schema
+    assert ek.mapInArrow(entities, nothing, schema, cost_key="entity", workers=2).collect() == []
+
+
+def test_required_columns_stay_required(entities):
+    def ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.select(["id"])
+
+    schema = StructType([StructField("id", LongType(), nullable=False)])
+    ours = ek.mapInArrow(entities, ids, schema, cost_key="entity", workers=2)
+    assert ours.schema == entities.mapInArrow(ids, schema).schema
+
+
+def test_the_users_error_arrives_unchanged(entities):
+    def refuse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                raise ValueError("row 13 is unlucky")
+            yield batch
+
+    with pytest.raises(PythonException) as plain:
+        entities.mapInArrow(refuse, entities.schema).collect()
+    with pytest.raises(PythonException) as ours:
+        ek.mapInArrow(entities, refuse, entities.schema, cost_key="entity", workers=2).collect()
+    last = "ValueError: row 13 is unlucky"
+    assert last in str(plain.value)
+    assert last in str(ours.value)
+
+
+def test_mistakes_are_refused_before_any_row_moves(entities):
+    with pytest.raises(UnknownNameError, match="entity"):
+        ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entiti")
+    with pytest.raises(AnalysisException):
+        ek.mapInArrow(entities, doubled, SCHEMA, cost_key=F.col("nowhere"))
+    with pytest.raises(ParameterError, match="learn"):
+        ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", learn=1.0)
+    with pytest.raises(ParameterError, match="workers"):
+        ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=0)
+    with pytest.raises(ParameterError, match="streams"):
+        ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", sketches="here.json")
+    taken = entities.withColumn("__evenkeel_hash", F.lit(1))
+    with pytest.raises(ParameterError, match="__evenkeel_hash"):
+        ek.mapInArrow(taken, doubled, SCHEMA, cost_key="entity")
+
+
+def test_every_task_reports_its_rows(entities):
+    stream = MappedStream(entities, _work(entities), None, print)
+    stream.process(entities, 0, lambda result, number: result.collect())
+    assert stream.last is not None
+    assert stream.last.rows == stream.pair.rows == entities.count()
+    assert stream.last.loads.size == 6
+
+
+def _work(rows: DataFrame):
+    from evenkeel.spark.scheduling import Work
+
+    return Work.of(rows, doubled, SCHEMA, "arrow", "entity", 2)
+
+
+@pytest.mark.usefixtures("verdict")
+def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(spark, entities, tmp_path):
+    entities.repartition(6).write.parquet(str(tmp_path / "in"))
+    sketches = tmp_path / "costs.json"
+    seen: list[Row] = []
+
+    def run() -> MappedStream:
+        stream = spark.readStream.schema(entities.schema).option("maxFilesPerTrigger", 2)
+        mapped = ek.mapInArrow(
+            stream.parquet(str(tmp_path / "in")),
+            doubled,
+            SCHEMA,
+            cost_key="entity",
+            workers=3,
+            sketches=sketches,
+        )
+        writer = mapped.foreachBatch(lambda result, number: seen.extend(result.collect()))
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).start().awaitTermination()
+        return mapped
+
+    first = run()
+    assert sorted(seen, key=repr) == rows_of(entities.mapInArrow(doubled, SCHEMA))
+    assert first.pair.rows > 0
+    assert CostPair.from_json(sketches.read_text()) == first.pair
+    again = run()
+    assert again.pair == first.pair
+    assert len(seen) == entities.mapInArrow(doubled, SCHEMA).count()
+
+
+def test_a_stream_that_nobody_reads_learns_nothing(entities, monkeypatch):
+    monkeypatch.setattr("evenkeel.spark.scheduling.read", lambda observation, wait: None)
+    stream = MappedStream(entities, _work(entities), None, print)
+    stream.process(entities, 0, lambda result, number: None)
+    assert stream.last is None
+    assert not stream.verdict().pays
+
+
+def test_old_costs_fade_and_a_foreign_file_is_refused(entities, tmp_path: Path):
+    stream = MappedStream(entities, _work(entities), None, print)
+    key = np.array([1], dtype=np.uint64)
+    for cost, rows in ((1.0, 70_000), (3.0, 70_000)):
+        pair = CostPair(CostShape())
+        pair.add(np.repeat(key, rows), np.full(rows, cost))
+        stream.learn(JobCosts(pair, key, np.array([cost]), np.ones(1), rows))
+    assert 2.3 < stream.pair.estimate(key)[0] < 2.4  # (35,000 · 1 + 70,000 · 3) / 105,000
+    wrong = tmp_path / "costs.json"
+    wrong.write_text("{}")
+    with pytest.raises(InputError, match="learn anew"):
+        MappedStream(entities, _work(entities), wrong, print)
