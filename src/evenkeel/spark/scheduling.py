@@ -15,7 +15,7 @@ from evenkeel.partitioners import Proactive, ShuffleGrouping
 from evenkeel.partitioners.contract import check_workers
 from evenkeel.sketches.cost_pair import CostPair, CostShape
 from evenkeel.spark.keys import key_hash
-from evenkeel.spark.lowering import worker_name
+from evenkeel.spark.lowering import WORKER, free_name
 from evenkeel.spark.observed import JobCosts, TaskCosts, read
 from evenkeel.spark.online import routed_by_task
 from evenkeel.spark.retries import check_order_may_matter
@@ -110,7 +110,7 @@ class Work:
 
 
 def _placed(rows: DataFrame, worker: Column, workers: int) -> DataFrame:
-    name = worker_name(rows)
+    name = free_name(rows, WORKER)
     return rows.withColumn(name, worker).repartitionById(workers, F.col(name)).drop(name)
 
 
