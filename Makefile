@@ -9,7 +9,7 @@ READY := .venv/.ready
 help: ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) ## Compare every routing scheme on a skewed stream: a table and a picture
+demo: $(READY) java ## A straggling job on an embedded Spark, plain and with evenkeel
 	@$(BIN)/evenkeel demo
 
 test: $(READY) java ## Run all tests and doctests, with coverage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evenkeel.benchmarks import planners, posg, routers, simulator, spark_overhead
+from evenkeel.benchmarks import planners, posg, routers, simulator, spark_gain, spark_overhead
 from evenkeel.benchmarks.measuring import Row
 
 ALL: dict[str, Callable[[], list[Row]]] = {
@@ -12,7 +12,7 @@ ALL: dict[str, Callable[[], list[Row]]] = {
     "simulator": simulator.run,
     "planners": planners.run,
     "posg": posg.run,
-    "spark": spark_overhead.run,
+    "spark": lambda: [*spark_overhead.run(), *spark_gain.run()],
 }
 """Every benchmark by its name."""
 

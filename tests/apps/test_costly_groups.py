@@ -1,0 +1,23 @@
+"""The demo's job gives the same rows however it is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenkeel.apps import costly_groups as job
+from evenkeel.errors import UnknownNameError
+from evenkeel.testing import assert_same_result, skewed
+
+
+@pytest.mark.spark
+def test_every_contestant_gives_the_same_rows(spark):
+    rows = skewed(spark, rows=600, keys=20, exponent=1.5, nulls=0.1).select("key", "value")
+    expected = rows.groupBy("key").agg({"value": "max", "*": "count"})
+    expected = expected.selectExpr("key", "`count(1)` as rows", "`max(value)` as highest")
+    for contestant in job.CONTESTANTS:
+        assert_same_result(contestant.run(rows), expected)
+
+
+def test_an_unknown_data_set_is_named():
+    with pytest.raises(UnknownNameError, match="did you mean 'flights'"):
+        job.data_named("fligths")
