@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_SAME = ("offline-greedy",)  # On Spark it is the routing table.
+# On Spark off-line greedy is the routing table; without costs, the other two are round robin.
+_SAME = ("offline-greedy", "posg", "full-knowledge")
 
 
 @dataclass(frozen=True, slots=True)

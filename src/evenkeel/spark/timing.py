@@ -24,7 +24,7 @@ HASH, PART, COSTS = "__evenkeel_hash", "__evenkeel_part", "__evenkeel_costs"
 """Helper columns: the cost key's hash and the input partition go in, what was learned comes out."""
 
 MOST_PARTS = 1024
-"""How many parts a task times. Each costs a call: some 10 µs for Arrow, 100 µs for pandas."""
+"""How many parts a task times. Each costs a call: 2 µs of ours for Arrow, 140 µs for pandas."""
 
 _SHORT, _LONG = 0.5e-3, 2e-3  # A part should take about a millisecond.
 

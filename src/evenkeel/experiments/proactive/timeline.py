@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenkeel.experiments.plot import Line, Panel, Plot
+from evenkeel.experiments.plot import Panel, Plot
 from evenkeel.experiments.proactive.streams import ANY, BOTH, POSG, ROUND_ROBIN, Costs
 from evenkeel.experiments.reading import lines, numbers, where
 from evenkeel.experiments.specification import Claim, Figure, Row, Setting
@@ -112,16 +112,12 @@ def _claims(rows: Sequence[Row]) -> list[Claim]:
 
 def _plot(rows: Sequence[Row]) -> Plot:
     first = where(rows, seed=rows[0]["seed"])
-    mean = lines(first, "row", "milliseconds", points=False)
-    most = [
-        replace(line, name=f"{line.name}, worst row", dashed=True)
-        for line in lines(first, "row", "most_milliseconds", points=False)
+    panels = [
+        Panel(f"{what} of every 2,000 rows", "row", "milliseconds", drawn, log_y=True)
+        for what, column in (("mean", "milliseconds"), ("worst", "most_milliseconds"))
+        if (drawn := lines(first, "row", column, points=False))
     ]
-    panels: list[Line] = [*mean, *most]
-    return Plot(
-        "POSG, Fig 10: completion times while worker speeds change at row 75,000",
-        [Panel("mean and worst of every 2,000 rows", "row", "milliseconds", panels, log_y=True)],
-    )
+    return Plot("POSG, Fig 10: completion times; worker speeds change at row 75,000", panels)
 
 
 FIG10 = Figure(
