@@ -100,9 +100,9 @@ class Queued:
     sources: int = 1
     signalling: Signalling = field(default_factory=Signalling)
 
-    def measure(self) -> Sequence[Row]:
-        """Up to 240 samples of a slot each, equally spaced, the last one included."""
-        result = simulate_queueing(
+    def run(self) -> list[Sample]:
+        """Simulate, with a sample a slot."""
+        return simulate_queueing(
             self.stream.chunks(),
             self.partitioner,
             self.cluster,
@@ -110,9 +110,13 @@ class Queued:
             sources=self.sources,
             signalling=self.signalling,
             sample_every=self.signalling.slot,
-        )
-        kept = np.linspace(0, len(result.samples) - 1, min(KEPT_SAMPLES, len(result.samples)))
-        return [self._row(result.samples[int(i)]) for i in np.rint(kept)]
+        ).samples
+
+    def measure(self) -> Sequence[Row]:
+        """Up to 240 samples of a slot each, equally spaced, the last one included."""
+        samples = self.run()
+        kept = np.linspace(0, len(samples) - 1, min(KEPT_SAMPLES, len(samples)))
+        return [self._row(samples[int(i)]) for i in np.rint(kept)]
 
     def _row(self, sample: Sample) -> Row:
         queue, latency = sample.queue, sample.latency
@@ -132,3 +136,18 @@ class Queued:
             "throughput": sample.throughput,
             "replicas": sample.replicas,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How far apart the utilisations are over the last tenth of a run, taken as a whole."""
+
+    queued: Queued
+
+    def measure(self) -> Sequence[Row]:
+        """One row."""
+        samples = self.queued.run()
+        end = samples[-max(1, round(0.1 * len(samples))) :]
+        utilisation = np.mean([sample.utilisation for sample in end], axis=0)
+        spread = float(utilisation.max() - utilisation.min())
+        return [{"settled": self.queued.name, "spread": spread}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenkeel.experiments.cells import Queued
+from evenkeel.experiments.cells import Queued, Settled
 from evenkeel.experiments.plot import Panel, Plot
 from evenkeel.experiments.reading import (
     at_the_end,
@@ -13,6 +13,7 @@ from evenkeel.experiments.reading import (
     lines,
     numbers,
     tail,
+    the,
     where,
 )
 from evenkeel.experiments.specification import Claim, Figure, Row, Setting
@@ -36,6 +37,11 @@ CHOICES = (
     "intervals, and each is a unit of work. A Zipf stream with WP's p₁ stands in for WP; real "
     "streams are repeated until they are long enough. `At the end` is the median of the last "
     "tenth of the run. Sec. V-A's probing is on unless said otherwise."
+)
+
+BURSTS = (
+    "where keys come in bursts a single slot is noisy, although virtual workers are shared out "
+    "rightly: see the last tenth as a whole in figure 8"
 )
 
 
@@ -122,15 +128,18 @@ def _rivals() -> dict[str, Partitioner]:
     }
 
 
-def _fig8_cells(setting: Setting) -> list[Queued]:
+def _fig8_cells(setting: Setting) -> list[Queued | Settled]:
     cluster = Cluster.parse("3x5", WORKERS)
     messages = size(setting, quick=3_000_000)
     every = named_reals(setting, messages, most=None)
-    return [
-        Queued(name, stream, label, partitioner, cluster)
-        for name, stream in (("WP-like", wikipedia(setting, messages)), *every)
-        for label, partitioner in _rivals().items()
-    ]
+    cells: list[Queued | Settled] = []
+    for name, stream in (("WP-like", wikipedia(setting, messages)), *every):
+        runs = {
+            label: Queued(name, stream, label, partitioner, cluster)
+            for label, partitioner in _rivals().items()
+        }
+        cells += [*runs.values(), Settled(runs["CG 100 VW"])]
+    return cells
 
 
 def _fig8_claims(rows: Sequence[Row]) -> list[Claim]:
@@ -169,10 +178,17 @@ def _levels(rows: Sequence[Row], name: str, spread: dict[str, float]) -> list[Cl
             f"{spread['CG']:.2f}",
         ),
         Claim(
-            f"{name}: with 100 virtual workers the utilisations are level",
+            f"{name}: with 100 virtual workers the utilisations are level, over the last tenth",
             f"spread ≤ {LEVEL}",
-            f"{spread['CG 100 VW']:.3f}",
+            f"{the(rows, 'spread', settled=name):.3f}",
+            the(rows, "spread", settled=name) <= LEVEL,
+        ),
+        Claim(
+            f"{name}: so they are in every slot of it, in the median",
+            f"spread ≤ {LEVEL}",
+            f"{spread['CG 100 VW']:.3f} (10 virtual workers: {spread['CG']:.3f})",
             spread["CG 100 VW"] <= LEVEL,
+            "" if spread["CG 100 VW"] <= LEVEL else BURSTS,
         ),
         Claim(
             f"{name}: so they are with pairs of busy and idle alone",
@@ -275,6 +291,7 @@ def _fig11_claims(rows: Sequence[Row]) -> list[Claim]:
                 "spread of utilisation at the end of each third: "
                 + ", ".join(f"{value:.2f}" for value in adapted),
                 max(adapted) <= LEVEL,
+                "" if max(adapted) <= LEVEL else BURSTS,
             ),
             Claim(
                 f"{name}: KG and SG do not",
