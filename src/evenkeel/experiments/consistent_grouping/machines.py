@@ -18,12 +18,7 @@ from evenkeel.experiments.reading import (
 )
 from evenkeel.experiments.specification import Claim, Figure, Row, Setting
 from evenkeel.experiments.streams import named_reals, size, wikipedia
-from evenkeel.partitioners import (
-    ConsistentGrouping,
-    KeyGrouping,
-    Partitioner,
-    ShuffleGrouping,
-)
+from evenkeel.partitioners import ConsistentGrouping, KeyGrouping, Partitioner, ShuffleGrouping
 from evenkeel.simulator.cluster import Cluster
 from evenkeel.workloads import Stream
 
