@@ -41,6 +41,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "4",
         # Timestamps mean the same on every machine.
         "spark.sql.session.timeZone": "UTC",
+        # The defaults since Spark 4.3: without them order-dependent routes behind a shuffle are
+        # refused.
+        "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+        "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
         # Tables must not be left behind in the working directory.
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
