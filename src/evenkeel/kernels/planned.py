@@ -8,11 +8,14 @@ two parts as for a thousand.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from evenkeel.kernels import KeyHashes, WorkerIds, compiled
 from evenkeel.kernels.mixing import below, salted
+from evenkeel.kernels.table import FREE, slot_of
 
 Weights = NDArray[np.float64]
 Offsets = NDArray[np.int64]
@@ -90,22 +93,6 @@ def alias_parts(
 
 
 @compiled
-def find_key(keys: KeyHashes, key: np.uint64) -> int:
-    """The position of `key` among the ascending `keys`, or -1."""
-    low = 0
-    high = keys.size
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < keys.size and keys[low] == key:
-        return low
-    return -1
-
-
-@compiled
 def drawn_owner(
     first: int,
     parts: int,
@@ -122,12 +109,19 @@ def drawn_owner(
     return aliases[part]
 
 
+class Index(NamedTuple):
+    """Where a planned key stands in the table: an open-addressing map from key to entry."""
+
+    slots: KeyHashes
+    entries: NDArray[np.int32]
+
+
 @compiled
 def send_drawn(
     keys: KeyHashes,
     draws: Draws,
     workers: np.uint64,
-    planned: KeyHashes,
+    index: Index,
     starts: Offsets,
     owners: WorkerIds,
     thresholds: Draws,
@@ -136,8 +130,8 @@ def send_drawn(
 ) -> None:
     """Send planned keys where their row's draw falls, all others by hash."""
     for i in range(keys.size):
-        entry = find_key(planned, keys[i])
-        if entry < 0:
+        entry = index.entries[slot_of(index.slots, index.entries, keys[i])]
+        if entry == FREE:
             out[i] = np.int32(below(keys[i], workers))
         else:
             first = starts[entry]
@@ -147,15 +141,35 @@ def send_drawn(
 
 
 @compiled
-def draw_in_turn(
-    keys: KeyHashes, planned: KeyHashes, source: np.uint64, seen: Draws, out: Draws
+def send_in_turn(
+    keys: KeyHashes,
+    seen: Draws,
+    workers: np.uint64,
+    index: Index,
+    starts: Offsets,
+    owners: WorkerIds,
+    thresholds: Draws,
+    aliases: WorkerIds,
+    out: WorkerIds,
 ) -> None:
-    """Write a draw for each row: evenly spread over the rows of each planned key."""
+    """As `send_drawn`, with draws that are evenly spread over the rows of each planned key.
+
+    `seen` holds the next draw of each planned key.
+    """
     for i in range(keys.size):
-        entry = find_key(planned, keys[i])
-        if entry < 0:
-            out[i] = np.uint64(0)
+        entry = index.entries[slot_of(index.slots, index.entries, keys[i])]
+        if entry == FREE:
+            out[i] = np.int32(below(keys[i], workers))
         else:
-            start = salted(keys[i], source) >> _32
-            out[i] = (start + seen[entry] * _GOLDEN_32) & _LOW
-            seen[entry] += np.uint64(1)
+            first = starts[entry]
+            out[i] = drawn_owner(
+                first, starts[entry + 1] - first, seen[entry], owners, thresholds, aliases
+            )
+            seen[entry] = (seen[entry] + _GOLDEN_32) & _LOW
+
+
+@compiled
+def first_draws(planned: KeyHashes, source: np.uint64, out: Draws) -> None:
+    """Where the draws of each planned key begin: elsewhere at every source."""
+    for entry in range(planned.size):
+        out[entry] = salted(planned[entry], source) >> _32

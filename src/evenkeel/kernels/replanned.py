@@ -15,7 +15,8 @@ import numpy as np
 from evenkeel.kernels import KeyHashes, Loads, WorkerIds, compiled
 from evenkeel.kernels.choices import first_choice, next_choice, stride_of
 from evenkeel.kernels.mixing import below, mix
-from evenkeel.kernels.planned import Offsets, Weights, find_key
+from evenkeel.kernels.planned import Index, Offsets, Weights
+from evenkeel.kernels.table import FREE, slot_of
 
 
 class Interval(NamedTuple):
@@ -30,7 +31,7 @@ def send_replanned(
     keys: KeyHashes,
     bound: int,
     prime: np.uint64,
-    planned: KeyHashes,
+    index: Index,
     starts: Offsets,
     owners: WorkerIds,
     interval: Interval,
@@ -42,9 +43,9 @@ def send_replanned(
     for i in range(keys.size):
         home = np.int64(below(keys[i], workers))
         interval.hashed[home] += 1
-        entry = find_key(planned, keys[i])
+        entry = index.entries[slot_of(index.slots, index.entries, keys[i])]
         worker = home
-        if entry >= 0:
+        if entry != FREE:
             worker = np.int64(owners[starts[entry]])
             for part in range(starts[entry] + 1, starts[entry + 1]):
                 if loads[owners[part]] < loads[worker]:

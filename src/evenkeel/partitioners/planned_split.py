@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError
-from evenkeel.kernels.planned import alias_parts, draw_in_turn, send_drawn
+from evenkeel.kernels.planned import Index, alias_parts, first_draws, send_drawn, send_in_turn
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -19,7 +19,7 @@ from evenkeel.partitioners.contract import (
     check_epsilon,
     check_workers,
 )
-from evenkeel.partitioners.split_planning import SplitTable, plan_split
+from evenkeel.partitioners.split_planning import SplitTable, index_of, plan_split
 from evenkeel.partitioners.split_replanning import ReplanningRouter
 from evenkeel.sketches.frozen import ArrayValue, frozen
 from evenkeel.sketches.key_counts import KeyCounts
@@ -106,14 +106,15 @@ class PlannedSplit(ArrayValue, Independent):
         return int(np.diff(self.starts).max(initial=1))
 
     def router(self, source: int = 0, sources: int = 1) -> Router:
-        """Start the memory of one source: how often it has seen each planned key."""
+        """Start the memory of one source: the next draw of each planned key."""
         if self.mode == "online":
             interval = -(-self.interval // sources)
             return ReplanningRouter.start(
                 self.workers, self.table, interval, self.epsilon, self.counters
             )
-        seen = np.zeros(self.keys.size, dtype=np.uint64)
-        return PlannedSplitRouter(Lots.of(self.workers, self.table), source, seen)
+        draws = np.zeros(self.keys.size, dtype=np.uint64)
+        first_draws(self.keys, np.uint64(source), draws)
+        return PlannedSplitRouter(Lots.of(self.workers, self.table), draws)
 
     def _take_counts(self, counts: KeyCounts) -> None:
         if self.keys.size:
@@ -135,6 +136,7 @@ class Lots:
 
     workers: int
     table: SplitTable
+    index: Index
     thresholds: NDArray[np.uint64]
     aliases: WorkerIds
 
@@ -144,39 +146,37 @@ class Lots:
         thresholds = np.zeros(table.owners.size, dtype=np.uint64)
         aliases = np.zeros(table.owners.size, dtype=np.int32)
         alias_parts(table.starts, table.owners, table.shares, thresholds, aliases)
-        return cls(workers, table, thresholds, aliases)
+        return cls(workers, table, index_of(table), thresholds, aliases)
 
     def route(self, keys: KeyHashes, draws: NDArray[np.uint64]) -> WorkerIds:
         """The worker of every row: a pure function of its key and its draw."""
         out = np.empty(keys.size, dtype=np.int32)
-        planned, starts, owners, _ = self.table
-        send_drawn(
-            keys,
-            draws,
-            np.uint64(self.workers),
-            planned,
-            starts,
-            owners,
-            self.thresholds,
-            self.aliases,
-            out,
-        )
+        send_drawn(keys, draws, *self._arrays(), out)
         return out
+
+    def route_in_turn(self, keys: KeyHashes, draws: NDArray[np.uint64]) -> WorkerIds:
+        """The worker of every row by the next draw of its key, which moves on."""
+        out = np.empty(keys.size, dtype=np.int32)
+        send_in_turn(keys, draws, *self._arrays(), out)
+        return out
+
+    def _arrays(
+        self,
+    ) -> tuple[np.uint64, Index, NDArray[np.int64], WorkerIds, NDArray[np.uint64], WorkerIds]:
+        _, starts, owners, _ = self.table
+        return np.uint64(self.workers), self.index, starts, owners, self.thresholds, self.aliases
 
 
 @dataclass(slots=True)
 class PlannedSplitRouter:
-    """One source's count of the rows of each planned key, so that the shares come out level."""
+    """One source's next draw for each planned key, so that the shares come out level."""
 
     lots: Lots
-    source: int
-    seen: NDArray[np.uint64]
+    draws: NDArray[np.uint64]
 
     def route(self, keys: KeyHashes) -> WorkerIds:
         """The worker of every key, in order."""
-        draws = np.empty(keys.size, dtype=np.uint64)
-        draw_in_turn(keys, self.lots.table.keys, np.uint64(self.source), self.seen, draws)
-        return self.lots.route(keys, draws)
+        return self.lots.route_in_turn(keys, self.draws)
 
 
 def check_table(plan: PlannedSplit) -> None:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from evenkeel.errors import ParameterError
-from evenkeel.kernels.planned import Offsets, Weights, fill_workers
+from evenkeel.kernels.planned import Index, Offsets, Weights, fill_workers
 from evenkeel.partitioners.contract import KeyHashes, WorkerIds, check_epsilon
 from evenkeel.partitioners.key_grouping import KeyGrouping
+from evenkeel.sketches.key_table import KeyTable
 
 TABLE = 1000
 """How many keys a plan may name, unless told otherwise."""
@@ -128,6 +129,13 @@ def _ascending(keys: KeyHashes, starts: Offsets, owners: WorkerIds, shares: Weig
     order = np.argsort(keys)
     new_starts, places = parts_of(starts, order)
     return SplitTable(keys[order], new_starts, owners[places], shares[places])
+
+
+def index_of(table: SplitTable) -> Index:
+    """The table's keys as a hash map, for the kernels."""
+    positions = KeyTable()
+    positions.insert(table.keys, np.arange(table.keys.size, dtype=np.int32))
+    return Index(positions.slots, positions.values)
 
 
 def parts_of(starts: Offsets, entries: Offsets) -> tuple[Offsets, Offsets]:

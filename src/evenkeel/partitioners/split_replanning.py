@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenkeel.kernels.choices import prime_at_least
-from evenkeel.kernels.planned import Offsets
+from evenkeel.kernels.planned import Index, Offsets
 from evenkeel.kernels.replanned import Interval, keep_and_fill, send_replanned
 from evenkeel.partitioners.contract import KeyHashes, WorkerIds
 from evenkeel.partitioners.key_grouping import KeyGrouping
 from evenkeel.partitioners.split_planning import (
     TABLE,
     SplitTable,
+    index_of,
     parts_of,
     table_size,
     water_level,
@@ -29,6 +30,7 @@ class ReplanningRouter:
     """One source's plan, and what it has counted since the plan was made."""
 
     table: SplitTable
+    index: Index
     length: int
     bound: int
     counters: int
@@ -42,7 +44,9 @@ class ReplanningRouter:
         """A source at the beginning of an interval of `length` rows."""
         # With few rows per worker the slack is less than a row; all rows must still find room.
         bound = max(int((1 + epsilon) * length / workers), -(-length // workers))
-        return cls(table, length, bound, counters, _nothing_counted(workers), SpaceSaving(counters))
+        counted = _nothing_counted(workers)
+        sketch = SpaceSaving(counters)
+        return cls(table, index_of(table), length, bound, counters, counted, sketch)
 
     def route(self, keys: KeyHashes) -> WorkerIds:
         """The worker of every key, in order."""
@@ -54,14 +58,15 @@ class ReplanningRouter:
             done = part.stop
             if self.sketch.rows == self.length:
                 self.table = replan(self.table, self.counted, self.sketch)
+                self.index = index_of(self.table)
                 self.counted = _nothing_counted(self.counted.loads.size)
                 self.sketch = SpaceSaving(self.counters)
         return out
 
     def _send(self, keys: KeyHashes, out: WorkerIds) -> None:
         prime = np.uint64(prime_at_least(self.counted.loads.size))
-        planned, starts, owners, _ = self.table
-        send_replanned(keys, self.bound, prime, planned, starts, owners, self.counted, out)
+        _, starts, owners, _ = self.table
+        send_replanned(keys, self.bound, prime, self.index, starts, owners, self.counted, out)
         self.sketch.add(keys)
 
 
