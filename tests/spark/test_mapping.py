@@ -189,7 +189,7 @@ def test_every_task_reports_its_rows(entities):
     stream.process(entities, 0, lambda result, number: result.collect())
     assert stream.last is not None
     assert stream.last.rows == stream.pair.rows == entities.count()
-    assert stream.last.loads.size == 6
+    assert stream.last.loads.size == 5  # the empty partition has nothing to report
 
 
 def _work(rows: DataFrame):
