@@ -5,9 +5,8 @@ from __future__ import annotations
 from evenkeel.aggregates.contract import Aggregate, State
 from evenkeel.aggregates.count import Count
 from evenkeel.aggregates.distinct import Distinct
-from evenkeel.aggregates.max import Max
+from evenkeel.aggregates.extremes import Max, Min
 from evenkeel.aggregates.mean import Mean
-from evenkeel.aggregates.min import Min
 from evenkeel.aggregates.quantiles import Quantiles
 from evenkeel.aggregates.sum import Sum
 from evenkeel.aggregates.top_k import TopK

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenkeel.errors import ParameterError
 from evenkeel.kernels import WorkerIds
+from evenkeel.kernels.hash_pair import place_items
 from evenkeel.metrics import max_over_min
 from evenkeel.rebalancing.outset import Outset, Rows
 from evenkeel.rebalancing.rebalance import Rebalance, Stop
@@ -54,6 +55,19 @@ def tracked(keys: KeyStatistics, resources: Resources, sigma: float, workers: in
     rows = np.flatnonzero((frequency >= threshold) & (frequency > 0))
     order: Rows = rows[np.argsort(-frequency[rows], kind="stable")]
     return order
+
+
+def placing(in_order: bool) -> Fill:
+    """Place every item anew: in falling order of frequency, or always the one that gains most."""
+
+    def fill(items: Items, owner: WorkerIds) -> int:
+        place_items(
+            items.frequency, items.amounts, items.weights, items.state, items.old, items.theta,
+            items.utility, items.moved, items.ideal, items.workers, in_order, owner,
+        )  # fmt: skip
+        return items.rows.size
+
+    return fill
 
 
 def plan_pair(

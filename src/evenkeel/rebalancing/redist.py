@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evenkeel.kernels import WorkerIds
-from evenkeel.kernels.hash_pair import place_items
 from evenkeel.partitioners.routing_table import RoutingTable
-from evenkeel.rebalancing.hash_pair import Items, Utility, check_pair, plan_pair
+from evenkeel.rebalancing.hash_pair import Utility, check_pair, placing, plan_pair
 from evenkeel.rebalancing.outset import Outset
 from evenkeel.rebalancing.rebalance import Rebalance
 from evenkeel.rebalancing.resources import Growth, Resources
@@ -46,14 +44,7 @@ class Redist:
 
     def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
         """Plan from `current` to `workers` workers."""
-
-        def fill(items: Items, owner: WorkerIds) -> int:
-            place_items(
-                items.frequency, items.amounts, items.weights, items.state, items.old, items.theta,
-                items.utility, items.moved, items.ideal, items.workers, False, owner,
-            )  # fmt: skip
-            return items.rows.size
-
         outset = Outset.of(keys, current, workers)
         resources = Resources(self.state, self.computation, self.alpha)
-        return plan_pair(self.algorithm, outset, resources, self.sigma, self.utility, fill)
+        place = placing(in_order=False)
+        return plan_pair(self.algorithm, outset, resources, self.sigma, self.utility, place)

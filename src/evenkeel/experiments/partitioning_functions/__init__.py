@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from evenkeel.experiments.partitioning_functions import balance, size_and_time
+from evenkeel.experiments.partitioning_functions import balance, size_and_time, toy_example
 from evenkeel.experiments.specification import Paper
 
 PAPER = Paper(
     name="partitioning-functions",
     title="Partitioning functions for stateful data parallelism in stream processing",
-    figures=(*balance.FIGURES, *size_and_time.FIGURES),
+    figures=(*toy_example.FIGURES, *balance.FIGURES, *size_and_time.FIGURES),
     slips=(
         "Equation 3 multiplies the computation by f once more, against the text and Fig 1; ours: "
         "as in the text.",
