@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -204,19 +203,19 @@ def test_rows_are_shuffled_once_before_the_function(frame):
 
 def test_level_keys_are_left_to_spark(spark, caplog):
     level = spark.range(4096).selectExpr("id % 2048 key")
-    count = partial(pa.Table.from_pydict, schema=pa.schema([("n", pa.int64())]))
     grouped = ek.groupBy(level, "key")
 
     def size(table: pa.Table) -> pa.Table:
-        return count({"n": [table.num_rows]})
+        return pa.table({"n": pa.array([table.num_rows], pa.int64())})
+
+    def ten_times(table: pa.Table) -> pa.Table:
+        return pa.table({"n": pc.multiply(table["n"], 10)})
 
     with caplog.at_level("INFO", logger="evenkeel"):
         result = grouped.applyInArrow(size, "n bigint")
     assert "plain Spark is as good" in caplog.text
     assert "shufflepartitionid" not in physical_plan(result)
-    merged = grouped.applyInArrow(
-        size, "n bigint", merge=lambda table: count({"n": [10 * pc.sum(table["n"]).as_py()]})
-    )
+    merged = grouped.applyInArrow(size, "n bigint", merge=ten_times)
     assert physical_plan(merged).count("FlatMapGroupsInArrow") == 1
     assert merged.where("n <> 20").count() == 0
 
