@@ -82,7 +82,7 @@ def test_parts_of_keys_of_every_type_are_merged(frame):
 def test_any_rows_at_all(spark, rows):
     made = frame_of(spark, rows)
     actual = {}
-    for key in (["number"], ["word", "pair"]):
+    for key in (["number", "pair"],):
         name = "-".join(key)
         grouped = ek.groupBy(made, key, workers=4, scheme="planned-split")
         actual[f"{name}/merged"] = grouped.applyInArrow(ids, SCHEMA, merge=joined)
@@ -90,7 +90,7 @@ def test_any_rows_at_all(spark, rows):
         actual[f"{name}/whole"] = whole.applyInArrow(ids, SCHEMA)
         both = whole.cogroup(ek.groupBy(made, *key))
         actual[f"{name}/cogroup"] = both.applyInArrow(lambda left, right: ids(left), SCHEMA)
-    assert_cases_agree(actual, plain(made, [["number"], ["word", "pair"]]))
+    assert_cases_agree(actual, plain(made, [["number", "pair"]]))
 
 
 def test_every_form_of_function(frame):
@@ -161,10 +161,11 @@ def test_cogroups_of_every_type_and_scheme(frame):
 
 def test_cogroup_in_pandas_with_keys_of_other_names(frame):
     other = frame.withColumnRenamed("word", "term")
+    names = other.columns
 
     def sizes(key, left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
         assert "word" in left.columns
-        assert list(right.columns) == other.columns
+        assert list(right.columns) == names
         return pd.DataFrame({"key": [key[0]], "left": [len(left)], "right": [len(right)]})
 
     schema = "key string, left bigint, right bigint"
