@@ -43,7 +43,7 @@ def test_figures(diagnosis):
 def test_every_scheme_that_spark_can_run_is_forecast(diagnosis):
     expected = {name for name in ALL if not ALL[name](workers=10).coordinated}
     found = {each.scheme: each for each in diagnosis.schemes}
-    assert set(found) == expected - {"offline-greedy"}
+    assert set(found) == expected - {"offline-greedy", "posg", "full-knowledge"}
     assert found["planned-split"].max_over_mean < 1.02
     assert found["planned-split"].native
     assert found["kg"].max_over_mean > 3

@@ -203,7 +203,7 @@ def test_rows_are_shuffled_once_before_the_function(frame):
 
 
 def test_level_keys_are_left_to_spark(spark, caplog):
-    level = spark.range(4096).selectExpr("id % 2048 key")
+    level = spark.range(16_000).selectExpr("id % 8000 key")
     grouped = ek.groupBy(level, "key")
 
     def size(table: pa.Table) -> pa.Table:

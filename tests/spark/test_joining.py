@@ -106,7 +106,7 @@ def test_hot_keys_are_split_and_nulls_spread(spark, caplog):
 
 
 def test_plain_spark_where_it_is_as_good(spark, sides, caplog):
-    level = spark.range(4096).withColumnRenamed("id", "key")
+    level = spark.range(40_000).withColumnRenamed("id", "key")
     with caplog.at_level("INFO", logger="evenkeel"):
         joined = ek.join(level, level.withColumn("v", F.lit(1)), "key")
         assert "hashing gives no worker more than" in caplog.text

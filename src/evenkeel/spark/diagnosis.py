@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-# On Spark off-line greedy is the routing table; without costs, the other two are round robin.
-_SAME = ("offline-greedy", "posg", "full-knowledge")
+_NOT_FORECAST = ("offline-greedy", "posg", "full-knowledge")
+"""The first is the routing table here; for the others costs decide, which keys do not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def slope(profile: KeyProfile) -> float:
 def _forecasts(profile: KeyProfile) -> tuple[SchemeForecast, ...]:
     found = []
     for scheme in ALL:
-        if scheme in _SAME:
+        if scheme in _NOT_FORECAST:
             continue
         choice = choose(profile, promise(scheme), scheme, None, 0.005, TABLE)
         if choice.partitioner.coordinated:
