@@ -204,7 +204,7 @@ def test_rows_are_shuffled_once_before_the_function(frame):
 
 def test_level_keys_are_left_to_spark(spark, caplog):
     level = spark.range(16_000).selectExpr("id % 8000 key")
-    grouped = ek.groupBy(level, "key")
+    grouped = ek.groupBy(level, "key", workers=4)
 
     def size(table: pa.Table) -> pa.Table:
         return pa.table({"n": pa.array([table.num_rows], pa.int64())})
