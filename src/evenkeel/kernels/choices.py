@@ -81,13 +81,21 @@ def least_loaded(
     prime: np.uint64,
 ) -> np.int64:
     """The least loaded of a key's choices; the earlier choice wins a tie."""
+    if distinct:
+        return least_loaded_on_walk(mix(key), choices, loads, prime)
     workers = np.uint64(loads.size)
-    mixed = mix(key)
-    if not distinct:
-        best = np.int64(below(mixed, workers))
-        for i in range(1, choices):
-            best = _less_loaded(best, below(salted(key, np.uint64(i)), workers), loads)
-        return best
+    best = np.int64(below(mix(key), workers))
+    for i in range(1, choices):
+        best = _less_loaded(best, below(salted(key, np.uint64(i)), workers), loads)
+    return best
+
+
+@compiled
+def least_loaded_on_walk(
+    mixed: np.uint64, choices: int, loads: Loads, prime: np.uint64
+) -> np.int64:
+    """The least loaded of the distinct choices of a key, whose `mix` the caller has."""
+    workers = np.uint64(loads.size)
     position = first_choice(mixed, workers, prime)
     best = np.int64(position)
     if choices == 1:
@@ -114,6 +122,12 @@ def send_to_least_loaded(
     keys: KeyHashes, choices: int, distinct: bool, prime: np.uint64, loads: Loads, out: WorkerIds
 ) -> None:
     """Send every key to the least loaded of its choices and count it there."""
+    if distinct and choices == 2:  # worth a loop of its own: nothing else to decide per row
+        for i in range(keys.size):
+            worker = least_loaded_on_walk(mix(keys[i]), 2, loads, prime)
+            loads[worker] += 1
+            out[i] = worker
+        return
     for i in range(keys.size):
         worker = least_loaded(keys[i], choices, distinct, loads, prime)
         loads[worker] += 1

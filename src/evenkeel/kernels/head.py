@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenkeel.kernels import KeyHashes, Loads, WorkerIds, inlined, tight
-from evenkeel.kernels.choices import first_choice, least_loaded, next_choice, stride_of
+from evenkeel.kernels.choices import first_choice, least_loaded_on_walk, next_choice, stride_of
 from evenkeel.kernels.levelling import LEVEL, add_row, lowest
 from evenkeel.kernels.mixing import mix
 from evenkeel.kernels.space_saving import ROWS, Summary, observe
@@ -60,7 +60,7 @@ def send_head_wider(
         key, mixed = rows[i], mix(rows[i])
         counter = observe(keys, counts, errors, heads, following, count_level, totals, key, mixed)
         if counts[counter] < threshold * totals[ROWS]:
-            worker = least_loaded(key, tail_choices, True, loads, prime)
+            worker = least_loaded_on_walk(mixed, tail_choices, loads, prime)
         elif head_choices >= loads.size:
             worker = lowest(loads, level)
         else:
