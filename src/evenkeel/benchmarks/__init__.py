@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
+from pathlib import Path
 
 from evenkeel.benchmarks import planners, posg, routers, simulator, spark_gain, spark_overhead
 from evenkeel.benchmarks.measuring import Row
 
-ALL: dict[str, Callable[[], list[Row]]] = {
-    "routers": routers.run,
-    "simulator": simulator.run,
-    "planners": planners.run,
-    "posg": posg.run,
-    "spark": lambda: [*spark_overhead.run(), *spark_gain.run()],
+ALL: dict[str, Callable[[Path | None], Iterable[Row]]] = {
+    "routers": lambda _: routers.run(),
+    "simulator": lambda _: simulator.run(),
+    "planners": lambda _: planners.run(),
+    "posg": lambda _: posg.run(),
+    "spark": lambda data: chain(spark_overhead.run(), spark_gain.run(data)),
 }
-"""Every benchmark by its name."""
+"""Every benchmark by its name, given a folder of real streams if there is one."""
 
 __all__ = ["ALL", "Row"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,12 +13,15 @@ from evenkeel.cli.terminal import Json, console, errors, print_json
 from evenkeel.errors import UnknownNameError
 
 Name = Annotated[str | None, typer.Argument(help=f"One of {', '.join(ALL)}; all if not given.")]
+Data = Annotated[
+    Path | None, typer.Option(help="A folder of Parquet streams with a column key, for spark.")
+]
 
 
-def bench(name: Name = None, as_json: Json = False) -> None:
+def bench(name: Name = None, data: Data = None, as_json: Json = False) -> None:
     """Measure speed; every figure is a ratio to a yardstick of the same run.
 
-    Example:
+    Each figure is told as soon as it is known, and all of them at the end. Example:
 
       evenkeel bench routers
     """
@@ -26,7 +30,9 @@ def bench(name: Name = None, as_json: Json = False) -> None:
     rows: list[Row] = []
     for each in [name] if name else ALL:
         with errors.status(f"Measuring {each} ..."):
-            rows += ALL[each]()
+            for row in ALL[each](data):
+                errors.print(f"{row.name}: {row.seconds:.3f} s, {row.ratio:.2f} x {row.against}")
+                rows.append(row)
     if as_json:
         print_json([row.as_dict() for row in rows])
     else:

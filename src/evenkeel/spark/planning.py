@@ -28,7 +28,7 @@ from evenkeel.spark.statistics import KeyProfile, profile_keys
 
 _log = logging.getLogger("evenkeel")
 
-_DRAW_COST = 0.005
+_DRAW_COST = 0.015
 """How much imbalance drawing parts by hash may add before each task counts its rows instead."""
 
 
