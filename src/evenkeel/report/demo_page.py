@@ -9,9 +9,9 @@ from typing import Any
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#1f2430;background:#fff;margin:2rem auto;
 max-width:60rem;padding:0 1rem}
-.run{display:grid;grid-template-columns:15rem 1fr 9rem;gap:.8rem;align-items:center;margin:.4rem 0}
-.bar{background:#9aa7b8;height:1.4rem;border-radius:.2rem}
-.ours .bar{background:#2a9d8f}
+.run{display:grid;grid-template-columns:14rem 1fr 9.5rem;gap:.8rem;align-items:center;margin:.4rem 0}
+.run .bar{background:#9aa7b8;height:1.4rem;border-radius:.2rem}
+.run.ours .bar{background:#2a9d8f}
 .ideal{border-left:2px dotted #1f2430;padding-left:.4rem;font-size:.85rem}
 .bad{color:#b00020;font-weight:bold}
 @media (prefers-color-scheme:dark){body{color:#e6e9ef;background:#16181d}
@@ -28,7 +28,7 @@ def demo_page(report: Mapping[str, Any], diagnosis: str) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         f"<title>evenkeel demo</title><style>{_STYLE}</style></head><body>"
-        f"<h1>{report['rows']:,} rows, {report['slots']} slots</h1>"
+        f"<h1>{report['rows']:,} rows, {report['slots']} slots: plain Spark and evenkeel</h1>"
         "<p>A function of each group, 0.2&nbsp;ms a row, on an embedded Spark. "
         "All runs give the same rows unless marked.</p>"
         f"{bars}"

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evenkeel.spark.diagnosis import Diagnosis
 
+# Colours that go with a light page and a dark one: a notebook's theme is not ours to know.
 _STYLE = """
-.evenkeel{font:14px/1.5 system-ui,sans-serif;color:#1f2430;max-width:60rem}
+.evenkeel{font:14px/1.5 system-ui,sans-serif;max-width:60rem}
 .evenkeel table{border-collapse:collapse;margin:.8rem 0}
-.evenkeel th,.evenkeel td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #dde1e8}
+.evenkeel th,.evenkeel td{padding:.2rem .7rem;text-align:right;
+border-bottom:1px solid rgba(128,128,128,.3)}
 .evenkeel th:first-child,.evenkeel td:first-child{text-align:left;overflow-wrap:anywhere}
-.evenkeel .bar{display:inline-block;height:.6rem;background:#3b6fb6}
-.evenkeel .best{background:#e8f2e4}
-.evenkeel code{background:#f2f4f8;padding:.15rem .35rem}
+.evenkeel td:has(.bar){text-align:left;min-width:16rem}
+.evenkeel .bar{display:inline-block;height:.6rem;background:#4a80c9}
+.evenkeel .best{background:rgba(70,160,60,.2)}
+.evenkeel code{background:rgba(128,128,128,.15);padding:.15rem .35rem}
 """
 
 
@@ -51,7 +54,7 @@ def fragment(diagnosis: Diagnosis) -> str:
 def _key_rows(diagnosis: Diagnosis) -> Iterable[tuple[str, Sequence[str]]]:
     widest = max((key.share for key in diagnosis.top), default=1.0)
     for key in diagnosis.top:
-        bar = f'<span class="bar" style="width:{8 * key.share / widest:.2f}rem"></span>'
+        bar = f'<span class="bar" style="width:{15 * key.share / widest:.2f}rem"></span>'
         yield "", (escape(key.key), f"{key.rows:,}", f"{key.share:.2%}", bar)
 
 
