@@ -9,7 +9,8 @@ from typing import Any
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#1f2430;background:#fff;margin:2rem auto;
 max-width:60rem;padding:0 1rem}
-.run{display:grid;grid-template-columns:14rem 1fr 9.5rem;gap:.8rem;align-items:center;margin:.4rem 0}
+.run{display:grid;grid-template-columns:14rem 1fr 9.5rem;gap:.8rem;align-items:center;
+margin:.4rem 0}
 .run .bar{background:#9aa7b8;height:1.4rem;border-radius:.2rem}
 .run.ours .bar{background:#2a9d8f}
 .ideal{border-left:2px dotted #1f2430;padding-left:.4rem;font-size:.85rem}
