@@ -21,3 +21,12 @@ def test_every_contestant_gives_the_same_rows(spark):
 def test_an_unknown_data_set_is_named():
     with pytest.raises(UnknownNameError, match="did you mean 'flights'"):
         job.data_named("fligths")
+
+
+@pytest.mark.spark
+def test_flights_are_skewed_real_rows(spark):
+    rows = job.flights(spark)
+    carriers = {row["key"]: row["count"] for row in rows.groupBy("key").count().collect()}
+    assert len(carriers) == 16
+    assert sum(carriers.values()) == 112_259
+    assert max(carriers, key=carriers.get) == "UA"
