@@ -51,13 +51,17 @@ class ArrowGroups:
         """Some columns of the first row."""
         return rows.select(list(names)).slice(0, 1)
 
+    def select(self, result: Any, columns: Sequence[str]) -> Any:
+        """The columns of a result in the order of the schema."""
+        _check_names(result.schema.names, columns)
+        return result.select(list(columns))
+
     def attach(self, result: Any, first: Any, columns: Sequence[str]) -> Any:
         """The result's `columns`, each row with what `first` kept."""
         if result.num_columns == 0 and result.num_rows == 0:
             return result
-        _check_names(result.schema.names, columns)
+        kept = self.select(result, columns)
         repeated = first.take(pa.array(np.zeros(result.num_rows, dtype=np.int64)))
-        kept = result.select(list(columns))
         return type(result).from_arrays(
             [*kept.columns, *repeated.columns], names=[*columns, *first.schema.names]
         )
@@ -141,6 +145,46 @@ def keeping(
         return (groups.attach(batch, first, columns) for batch in inner(key, chain([head], rows)))
 
     return annotated(call, groups, form)
+
+
+def finishing(
+    function: Function,
+    merge: Function,
+    helpers: Sequence[str],
+    kept: Sequence[str],
+    whole: str,
+    columns: Sequence[str],
+) -> Function:
+    """As `keeping` for Arrow tables; merged at once if the column `whole` is not null."""
+    groups = ArrowGroups()
+    inner = hiding(function, groups, [*helpers, *kept, whole], len(kept))
+
+    def call(key: Any, rows: Any) -> Any:
+        first = groups.first(rows, [*kept, whole])
+        part = inner(key, rows)
+        if part.num_rows and first[whole][0].is_valid:
+            part = merge(groups.select(part, columns))
+        return groups.attach(part, first, columns)
+
+    return annotated(call, groups, Form(with_key=True, iterator=False))
+
+
+def merging_the_rest(merge: Function, helpers: Sequence[str], columns: Sequence[str]) -> Function:
+    """Merge the groups of one split key; pass on the groups of many whole keys.
+
+    Groups are by key and, last, by the worker of a whole key.
+    """
+    groups = ArrowGroups()
+
+    def call(key: Any, rows: Any) -> Any:
+        shown = (groups.drop(batch, helpers) for batch in rows)
+        if key[-1].is_valid:
+            yield from shown
+        else:
+            merged = merge(pa.Table.from_batches(list(shown)))
+            yield from groups.select(merged, columns).to_batches()
+
+    return annotated(call, groups, Form(with_key=True, iterator=True))
 
 
 def in_one_call(function: Function, merge: Function) -> Function | None:

@@ -2,6 +2,9 @@
 
 The key travels beside the partial result in helper columns. Arrow carries any key as it is.
 pandas does not (it has one NaN for null and NaN), so there the helpers are text.
+
+Most keys of a planned split are whole. Theirs is merged where it was made: the second step gets
+such results in bulk, a worker's at a time, and calls the merge for the keys that were cut alone.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -18,6 +22,7 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     DataType,
+    IntegerType,
     StringType,
     StructField,
     StructType,
@@ -25,21 +30,26 @@ from pyspark.sql.types import (
 )
 
 from evenkeel.errors import KeyTypeError, SchemaError
+from evenkeel.partitioners import Partitioner, PlannedSplit
 from evenkeel.spark.group_functions import (
     ArrowGroups,
     Function,
     Groups,
     PandasGroups,
+    finishing,
     form_of,
     hiding,
     keeping,
+    merging_the_rest,
 )
-from evenkeel.spark.keys import column
+from evenkeel.spark.keys import column, key_hash
 from evenkeel.spark.routes import Route
 
 _log = logging.getLogger("evenkeel")
 
 _KEY = "__evenkeel_key"
+_WHOLE = "__evenkeel_whole"
+"""The worker that has all rows of the key; null for a key that may be split."""
 
 
 def apply_and_merge(
@@ -53,16 +63,41 @@ def apply_and_merge(
     """The partial results of every worker's share of a key, merged by key."""
     helpers = [f"{_KEY}{number}" for number in range(len(route.key))]
     keyed = rows.withColumns(_key_columns(rows, route.key, helpers, groups))
+    kept = [StructField(name, keyed.schema[name].dataType) for name in helpers]
     placed, worker = route.place(keyed)
-    fields = [StructField(name, keyed.schema[name].dataType) for name in helpers]
-    partial = keeping(function, groups, [worker], helpers, schema.names, len(route.key))
+    cut = cut_keys(route.partitioner)
+    if cut is not None and isinstance(groups, ArrowGroups) and not _takes_batches(function, merge):
+        kept.append(StructField(_WHOLE, IntegerType()))
+        placed = _marked(placed, route, worker, helpers, cut)
+        partial = finishing(function, merge, [worker], helpers, _WHOLE, schema.names)
+        last = merging_the_rest(merge, [*helpers, _WHOLE], schema.names)
+    else:
+        partial = keeping(function, groups, [worker], helpers, schema.names, len(route.key))
+        last = hiding(merge, groups, helpers, len(helpers))
     split = placed.groupBy(worker, *map(column, route.key))
-    return _applied(
-        _applied(split, partial, StructType([*schema.fields, *fields]), groups).groupBy(*helpers),
-        hiding(merge, groups, helpers, len(helpers)),
-        schema,
-        groups,
-    )
+    parts = _applied(split, partial, StructType([*schema.fields, *kept]), groups)
+    return _applied(parts.groupBy(*(field.name for field in kept)), last, schema, groups)
+
+
+def cut_keys(partitioner: Partitioner) -> list[int] | None:
+    """The hashes of the only keys that the scheme splits; None if it may split any."""
+    if not isinstance(partitioner, PlannedSplit):
+        return None
+    cut: list[int] = partitioner.keys[np.diff(partitioner.starts) > 1].view(np.int64).tolist()
+    return cut
+
+
+def _takes_batches(function: Function, merge: Function) -> bool:
+    return form_of(function).iterator or form_of(merge).iterator
+
+
+def _marked(
+    placed: DataFrame, route: Route, worker: str, helpers: Sequence[str], cut: Sequence[int]
+) -> DataFrame:
+    """Rows of whole keys with their worker instead of their key: all that the second step needs."""
+    is_cut = key_hash(placed, route.key).isin(list(cut))
+    keys = {name: F.when(is_cut, F.col(name)) for name in helpers}
+    return placed.withColumns({_WHOLE: F.when(~is_cut, F.col(worker)), **keys})
 
 
 def _applied(grouped, function: Function, schema: StructType, groups: Groups) -> DataFrame:  # type: ignore[no-untyped-def]
