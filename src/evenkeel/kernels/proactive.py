@@ -22,7 +22,7 @@ from evenkeel.kernels.cost_pair import (
 
 # States of the scheduler, and where its numbers stand in `Scheduler.state`.
 ROUND_ROBIN, SEND_ALL, WAIT_ALL, RUN = 0, 1, 2, 3
-STATE, TURN, SENT, EPOCH = 0, 1, 2, 3
+STATE, TURN, SENT, EPOCH, SINCE, RESYNC = 0, 1, 2, 3, 4, 5
 
 # States of a worker's tracker, and where its numbers stand in `Tracker.state`.
 START, STABILIZING = 0, 1
@@ -56,7 +56,11 @@ class Tracker(NamedTuple):
 
 @compiled
 def assign_one(key: np.uint64, scheduler: Scheduler) -> np.int64:
-    """The worker of the next row. In SEND_ALL the row carries a request to that worker."""
+    """The worker of the next row. In SEND_ALL the row carries a request to that worker.
+
+    In RUN, errors of the estimates pile up: after `RESYNC` rows (0: never) the true times are
+    asked for again, new matrices or not.
+    """
     state = scheduler.state
     workers = scheduler.estimates.size
     if state[STATE] == ROUND_ROBIN:
@@ -77,14 +81,31 @@ def assign_one(key: np.uint64, scheduler: Scheduler) -> np.int64:
         scheduler.words,
         scheduler.means[worker],
     )
+    if state[STATE] == RUN:
+        state[SINCE] += 1
+        if state[SINCE] == state[RESYNC]:
+            _ask_all(scheduler)
     return np.int64(worker)
 
 
 @compiled
-def assign_all(keys: KeyHashes, scheduler: Scheduler, out: WorkerIds) -> None:
-    """The worker of every row, in order."""
+def assign_until_asking(keys: KeyHashes, scheduler: Scheduler, out: WorkerIds) -> int:
+    """The workers of rows that carry no request, in order; how many came before one that does."""
     for i in range(keys.size):
+        if scheduler.state[STATE] == SEND_ALL:
+            return i
         out[i] = assign_one(keys[i], scheduler)
+    return keys.size
+
+
+@compiled
+def _ask_all(scheduler: Scheduler) -> None:
+    """Begin a synchronisation; replies to an older one no longer count."""
+    state = scheduler.state
+    state[STATE] = SEND_ALL
+    state[SENT] = 0
+    state[EPOCH] += 1
+    scheduler.replied[:] = False
 
 
 @compiled
@@ -94,12 +115,8 @@ def take_matrices(worker: int, counts: Loads, costs: Floats, scheduler: Schedule
     scheduler.costs[worker] = costs
     scheduler.means[worker] = mean_cost(counts, costs)
     scheduler.known[worker] = True
-    state = scheduler.state
-    if state[STATE] != ROUND_ROBIN or scheduler.known.all():
-        state[STATE] = SEND_ALL
-        state[SENT] = 0
-        state[EPOCH] += 1
-        scheduler.replied[:] = False
+    if scheduler.state[STATE] != ROUND_ROBIN or scheduler.known.all():
+        _ask_all(scheduler)
 
 
 @compiled
@@ -116,6 +133,7 @@ def take_reply(worker: int, epoch: int, delta: float, scheduler: Scheduler) -> N
     if state[STATE] == WAIT_ALL and scheduler.replied.all():
         scheduler.estimates[:] += scheduler.deltas
         state[STATE] = RUN
+        state[SINCE] = 0
 
 
 @compiled

@@ -100,7 +100,8 @@ class Work:
     def by_cost(self, rows: DataFrame, pair: CostPair) -> Column:
         """The worker with the least expected cost so far, in each task."""
         check_order_may_matter(rows, "posg")
-        posg = Proactive(self.workers, learned=pair.learned())
+        # Tasks that run later cannot answer: a source never asks.
+        posg = Proactive(self.workers, learned=pair.learned(), resync=0)
         return routed_by_task(posg, self.hash_of(rows), True)
 
     def _map(self, rows: DataFrame, function: Function, schema: StructType) -> DataFrame:
