@@ -9,22 +9,23 @@ import pytest
 
 from evenkeel.experiments.proactive import PAPER
 from evenkeel.experiments.proactive.bounds import BOUNDS, Expectation, formula
+from evenkeel.experiments.proactive.loads import FIG4, FIG5
+from evenkeel.experiments.proactive.parameters import FIGURES
 from evenkeel.experiments.proactive.streams import ORACLE, POSG, ROUND_ROBIN, Costs, Scheduled
-from evenkeel.experiments.proactive.sweeps import FIGURES
 from evenkeel.experiments.reading import the
 from evenkeel.experiments.specification import Setting
 
 QUICK = Setting(quick=True)
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+@pytest.mark.parametrize("figure", [FIG4, FIG5, *FIGURES], ids=lambda figure: figure.name)
 def test_every_sweep_measures_judges_and_draws(figure):
     cells = [
         replace(cell, streams=1, costs=replace(cell.costs, messages=2_048))
         for cell in figure.cells(QUICK)
     ]
     rows = [row for cell in cells for row in cell.measure()]
-    assert len(rows) == 6 * len(cells)
+    assert len(rows) == 7 * len(cells)
     claims = figure.claims(rows)
     assert claims
     assert all(claim.holds or claim.why for claim in claims)

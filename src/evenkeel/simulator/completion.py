@@ -17,7 +17,7 @@ from evenkeel.kernels.completion import (
     run_proactive,
 )
 from evenkeel.kernels.cost_pair import Floats
-from evenkeel.kernels.proactive import RUN, Tracker
+from evenkeel.kernels.proactive import ROUND_ROBIN, RUN, Tracker
 from evenkeel.partitioners import Partitioner, Proactive
 
 
@@ -76,8 +76,10 @@ class Completion:
     """From arrival to done, waiting included."""
     messages: int = 0
     """What sources and workers told each other apart from the rows; requests ride on rows."""
+    left: int | None = None
+    """The first row that a proactive source did not deal round robin for want of costs."""
     started: int | None = None
-    """The first row that a proactive source scheduled with corrected estimates."""
+    """The first row that it scheduled with corrected estimates."""
     heard: NDArray[np.int64] | None = None
     """The rows before which a proactive source heard new matrices."""
 
@@ -135,15 +137,19 @@ def _complete_proactively(posg: Proactive, rows: CostlyRows) -> Completion:
         heard,
         messages,
     )
-    running = np.flatnonzero(states == RUN)
     return Completion(
         workers,
         finish,
         finish - rows.arrivals,
         messages=int(messages[[MATRICES, REPLIES, REQUESTS]].sum()),
-        started=int(running[0]) if running.size else None,
+        left=_first(states != ROUND_ROBIN),
+        started=_first(states == RUN),
         heard=np.flatnonzero(heard),
     )
+
+
+def _first(rows: NDArray[np.bool_]) -> int | None:
+    return int(rows.argmax()) if rows.any() else None
 
 
 def _trackers(posg: Proactive) -> Tracker:
