@@ -30,7 +30,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     settings = {
         # Two tasks at once: enough to see partitions run side by side, and CI has two cores.
-        "spark.master": "local[2]",
+        # A task may fail once: local tasks are not tried again otherwise.
+        "spark.master": "local[2,2]",
         # No name look-up and no open port beyond this machine.
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",

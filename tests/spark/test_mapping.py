@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark import TaskContext
 from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -20,6 +21,8 @@ from evenkeel.sketches.cost_pair import CostPair, CostShape
 from evenkeel.spark.mapped_stream import MappedStream
 from evenkeel.spark.mapping import gives_the_same_rows
 from evenkeel.spark.observed import JobCosts
+from evenkeel.spark.scheduling import Work
+from evenkeel.spark.timing import COSTS
 from evenkeel.spark.worth import Verdict
 
 pytestmark = pytest.mark.spark
@@ -168,6 +171,27 @@ def test_the_users_error_arrives_unchanged(entities):
     assert last in str(ours.value)
 
 
+def once_too_often(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Every task fails after its first result, and succeeds when it is tried again."""
+    context = TaskContext.get()
+    for result in doubled(batches):
+        yield result
+        if context is not None and context.attemptNumber() == 0:
+            raise OSError("the service is not up yet")
+
+
+@pytest.mark.usefixtures("verdict")
+def test_rows_of_tasks_that_are_tried_again_arrive_once(entities):
+    ours = ek.mapInArrow(entities, once_too_often, SCHEMA, cost_key="entity", workers=3)
+    assert rows_of(ours) == rows_of(entities.mapInArrow(doubled, SCHEMA))
+
+
+def test_costs_of_tasks_that_are_tried_again_count_once(entities):
+    work = Work.of(entities, once_too_often, SCHEMA, "arrow", "entity", 2)
+    costs = work.joined(row[COSTS] for row in work.timed(entities, None).collect() if row[COSTS])
+    assert costs.rows == costs.pair.rows == entities.count()
+
+
 def test_mistakes_are_refused_before_any_row_moves(entities):
     with pytest.raises(UnknownNameError, match="entity"):
         ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entiti")
@@ -192,9 +216,7 @@ def test_every_task_reports_its_rows(entities):
     assert stream.last.loads.size == 5  # the empty partition has nothing to report
 
 
-def _work(rows: DataFrame):
-    from evenkeel.spark.scheduling import Work
-
+def _work(rows: DataFrame) -> Work:
     return Work.of(rows, doubled, SCHEMA, "arrow", "entity", 2)
 
 

@@ -17,7 +17,8 @@ from evenkeel.spark.mapped_stream import MappedStream
 from evenkeel.spark.observed import logger
 from evenkeel.spark.retries import is_replayable, physical_plan
 from evenkeel.spark.scheduling import CostKey, Function, Work
-from evenkeel.spark.worth import Verdict, judge
+from evenkeel.spark.timing import COSTS
+from evenkeel.spark.worth import judge
 
 _SHARES = 1 << 16
 # Plans that give the same rows whenever they run: scans and plain expressions.
@@ -100,15 +101,14 @@ def _map_batch(df: DataFrame, work: Work, learn: float, say: Callable[[str], Non
     drawn = _draw(rows, _SHARES, salt=1)
     first, rest = rows.filter(drawn < _cut(learn)), rows.filter(drawn >= _cut(learn))
     spread = _draw(rows, work.workers, salt=2).cast("int")
-    watched, observation = work.watched(first, spread)
-    done = watched.localCheckpoint(eager=True)
-    costs = work.learned_from(observation)
-    if costs is None:
-        verdict = Verdict(False, "Spark did not report what the first rows cost")
-    else:
-        verdict = judge(costs, work.workers, times=(1 - learn) / learn)
+    # Kept with the column of costs, which is then read from there: Spark Connect does not bring
+    # back what is observed while a checkpoint is written.
+    kept = work.timed(first, spread).localCheckpoint(eager=True)
+    costs = work.joined(row[COSTS] for row in kept.select(COSTS).dropna().collect())
+    done = kept.drop(COSTS)
+    verdict = judge(costs, work.workers, times=(1 - learn) / learn)
     say(f"posg {'pays' if verdict.pays else 'does not pay'}: {verdict.why}")
-    if costs is None or not verdict.pays:
+    if not verdict.pays:
         return done.union(work.alone(rest))
     return done.union(work.dealt(rest, work.by_cost(rest, costs.pair)))
 

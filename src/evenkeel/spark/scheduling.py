@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -72,25 +72,35 @@ class Work:
         """The function on rows that go where `worker` says, once."""
         return self.alone(_placed(rows, worker, self.workers))
 
-    def watched(self, rows: DataFrame, worker: Column | None) -> tuple[DataFrame, Observation]:
-        """The same, timed; what is learned arrives with the first action on the result."""
+    def timed(self, rows: DataFrame, worker: Column | None) -> DataFrame:
+        """The same, timed; what each task learned is on one of its rows, in the column `COSTS`."""
         marked = rows.withColumn(HASH, self.hash_of(rows)).withColumn(PART, F.spark_partition_id())
         if worker is not None:
             # The helper columns stay last: the tasks find them by position.
             marked = _placed(marked, worker, self.workers)
         kind: Kind = ArrowBatches() if self.form == "arrow" else PandasFrames(self.schema.names)
         schema = StructType([*self.schema.fields, StructField(COSTS, BinaryType())])
+        return self._map(marked, timed(self.function, kind, self.shape), schema)
+
+    def watched(self, rows: DataFrame, worker: Column | None) -> tuple[DataFrame, Observation]:
+        """The same without that column; what is learned arrives with the first action."""
         observation = Observation()
-        result = self._map(marked, timed(self.function, kind, self.shape), schema)
-        watched = result.observe(observation, F.collect_list(COSTS).alias("costs"))
-        return watched.drop(COSTS), observation
+        seen = self.timed(rows, worker).observe(observation, F.collect_list(COSTS).alias("costs"))
+        return seen.drop(COSTS), observation
 
     def learned_from(self, observation: Observation, wait: float = 10.0) -> JobCosts | None:
-        """What the tasks of a finished action learned; None if there was no action."""
+        """What the tasks of a finished action learned; None if there was no action.
+
+        Connect may answer without the metric: that is None too.
+        """
         seen = read(observation, wait)
-        if seen is None:
+        if seen is None or "costs" not in seen:
             return None
-        return JobCosts.of(self.shape, map(TaskCosts.from_bytes, seen["costs"]))
+        return self.joined(seen["costs"])
+
+    def joined(self, costs: Iterable[bytes]) -> JobCosts:
+        """What all tasks learned together."""
+        return JobCosts.of(self.shape, map(TaskCosts.from_bytes, costs))
 
     def in_turn(self, rows: DataFrame) -> Column:
         """Round robin, from another worker in each task."""
