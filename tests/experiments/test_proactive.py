@@ -11,9 +11,20 @@ from evenkeel.experiments.proactive import PAPER
 from evenkeel.experiments.proactive.bounds import BOUNDS, Expectation, formula
 from evenkeel.experiments.proactive.loads import FIG4, FIG5
 from evenkeel.experiments.proactive.parameters import FIGURES
-from evenkeel.experiments.proactive.streams import ORACLE, POSG, ROUND_ROBIN, Costs, Scheduled
-from evenkeel.experiments.reading import the
+from evenkeel.experiments.proactive.streams import (
+    ORACLE,
+    POSG,
+    ROUND_ROBIN,
+    WRITTEN,
+    Costs,
+    Scheduled,
+    late_knowledge,
+)
+from evenkeel.experiments.proactive.timeline import Change
+from evenkeel.experiments.reading import the, where
 from evenkeel.experiments.specification import Setting
+from evenkeel.partitioners import FullKnowledge, ShuffleGrouping
+from evenkeel.simulator.completion import CostlyRows, complete
 
 QUICK = Setting(quick=True)
 
@@ -60,6 +71,22 @@ def test_knowing_all_costs_beats_dealing_in_turn():
     assert times[ORACLE] < times[ROUND_ROBIN]
     # 8,192 rows are fewer than two windows for each of five workers: POSG is still round robin.
     assert times[POSG] == times[ROUND_ROBIN]
+
+
+def test_late_knowledge_is_round_robin_and_then_the_oracle():
+    keys, costs, known = Costs(messages=4_096).draw(5)
+    rows = CostlyRows.at_rate(keys, costs, 4)
+    never, late, always = (late_knowledge(known, rows, 4, left) for left in (4_096, 1_024, 0))
+    assert never.mean == complete(ShuffleGrouping(4), rows).mean
+    assert always.mean == complete(FullKnowledge(4, known), rows).mean
+    assert always.mean < late.mean < never.mean
+
+
+def test_figure_10_leaves_round_robin_after_two_windows_and_equation_1_after_four():
+    rows = Change(seed=42).measure()
+    left = {name: where(rows, scheme=name)[0]["left"] for name in (POSG, WRITTEN)}
+    assert 10_240 < left[POSG] < 12_000
+    assert 20_480 < left[WRITTEN] < 26_000
 
 
 def test_names_of_figures_do_not_repeat():

@@ -142,6 +142,28 @@ class TestScheduler:
         first, second = router.take_requests()
         assert (first.epoch, second.epoch) == (2, 2)
 
+    @pytest.mark.parametrize("sources", [1, 2])
+    def test_asks_again_after_a_window_of_every_worker_without_news(self, sources):
+        router = Proactive(2, window=4).router(0, sources)
+        tell(router, StableCosts(0, known()), StableCosts(1, known()))
+        router.route(rows(CHEAP, CHEAP))
+        tell(router, TimeReply(0, 1, 0.0), TimeReply(1, 1, 0.0))
+        router.take_requests()
+        quiet = 8 // sources
+        router.route(rows(*[CHEAP] * (quiet + 3)))
+        first, second = router.take_requests()
+        assert (first.row, second.row) == (2 + quiet, 3 + quiet)
+        assert (first.epoch, first.worker, second.worker) == (2, 0, 1)
+        assert router.state is SchedulerState.WAIT_ALL
+
+    def test_never_asks_without_news_if_told_so(self):
+        router = Proactive(2, window=1, resync=0, learned=known().learned()).router()
+        router.route(rows(*[CHEAP] * 50))
+        assert router.take_requests() == ()
+        assert router.state is SchedulerState.RUN
+        with pytest.raises(ParameterError, match="resync"):
+            Proactive(2, resync=-1)
+
     def test_replies_to_an_older_round_are_ignored(self):
         router = sending_router()
         router.route(rows(COSTLY, CHEAP))

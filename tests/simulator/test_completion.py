@@ -78,9 +78,10 @@ def test_the_papers_example():
     workers=st.integers(1, 4),
     window=st.integers(1, 30),
     clock=st.sampled_from(["spent", "finish"]),
+    resync=st.integers(0, 2),
 )
-def test_the_compiled_run_is_the_event_loop(seed, workers, window, clock):
-    posg = Proactive(workers, window, tolerance=0.3, epsilon=0.3, clock=clock)
+def test_the_compiled_run_is_the_event_loop(seed, workers, window, clock, resync):
+    posg = Proactive(workers, window, tolerance=0.3, epsilon=0.3, clock=clock, resync=resync)
     rows = drawn(seed, 400, workers)
     np.testing.assert_array_equal(complete(posg, rows).finish, loop(posg, rows))
 
@@ -98,8 +99,9 @@ def test_recovers_after_worker_speeds_change():
     rows = CostlyRows.at_rate(hash_ids(ids), 1.0 + ids * 2.0, 2, provisioning=1.05)
     rows = replace(rows, factors=np.array([[1.2, 0.8], [0.8, 1.2]]), changes=(20_000,))
     posg, robin = complete(Proactive(2, window=256), rows), complete(ShuffleGrouping(2), rows)
+    assert posg.left is not None
     assert posg.started is not None
-    assert posg.started < 2_000
+    assert posg.left < posg.started < 2_000
     before, hit, after = (
         posg.times[first:last].mean()
         for first, last in ((5_000, 20_000), (20_000, 21_500), (35_000, 40_000))
