@@ -6,6 +6,8 @@ Rows are checked by their ids: a row lost and another doubled would not show in 
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -34,6 +36,8 @@ def machines(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def session(machines):
+    # Spark's Python workers are the driver's choice: "python3" if it does not say.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
