@@ -1,0 +1,3 @@
+"""The verbs on streams: `ek.streaming`."""
+
+from __future__ import annotations
