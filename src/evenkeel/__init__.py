@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evenkeel.spark.joining import join
     from evenkeel.spark.mapping import mapInArrow, mapInPandas
     from evenkeel.spark.planning import Plan, plan
+    from evenkeel.spark import streaming
     from evenkeel.spark.repartitioning import repartition
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ _HOMES = {
     "plan": "evenkeel.spark.planning",
     "repartition": "evenkeel.spark.repartitioning",
 }
+_MODULES = {"streaming": "evenkeel.spark.streaming"}
 # As functions these read like Spark's: ek.count(), ek.top_k("url", 10).
 _AGGREGATES = ("count", "distinct", "max", "mean", "min", "quantiles", "sum", "top_k")
 
@@ -64,6 +66,7 @@ __all__ = [
     "plan",
     "quantiles",
     "repartition",
+    "streaming",
     "sum",
     "top_k",
 ]
@@ -72,6 +75,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _AGGREGATES:
         return importlib.import_module("evenkeel.aggregates").ALL[name]
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'evenkeel' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

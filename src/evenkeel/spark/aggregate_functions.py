@@ -30,6 +30,54 @@ Call = Callable[[Column], Column]
 
 
 @dataclass(frozen=True, slots=True)
+class States:
+    """The aggregates of one query, on lists with a state of each."""
+
+    aggregates: tuple[Aggregate, ...]
+    columns: tuple[str, ...]
+    """What the aggregates read, each column once."""
+    results: StructType
+    """A field for each aggregate's result, named by its number."""
+
+    @classmethod
+    def of(cls, rows: DataFrame, aggregates: Sequence[Aggregate]) -> States:
+        """The aggregates of columns of `rows`."""
+        names = sorted({name for each in aggregates for name in each.columns})
+        types = {
+            name: to_arrow_type(rows.select(column(name)).schema[0].dataType) for name in names
+        }
+        kinds = [each.result_type([types[name] for name in each.columns]) for each in aggregates]
+        fields = [StructField(str(place), from_arrow_type(kind)) for place, kind in enumerate(kinds)]
+        return cls(tuple(aggregates), tuple(names), StructType(fields))
+
+    def zero(self) -> list[Any]:
+        """No rows."""
+        return [each.zero() for each in self.aggregates]
+
+    def add(self, states: list[Any], rows: pa.RecordBatch) -> list[Any]:
+        """Some more rows, which hold `columns` by position; any column will do for none."""
+        return [
+            each.add(state, rows.select(place) if place else rows)
+            for each, state, place in zip(self.aggregates, states, self._places(), strict=True)
+        ]
+
+    def merge(self, states: list[Any], others: list[Any]) -> list[Any]:
+        """The rows of both."""
+        return [
+            each.merge(state, other)
+            for each, state, other in zip(self.aggregates, states, others, strict=True)
+        ]
+
+    def result(self, states: list[Any]) -> dict[str, Any]:
+        """The answers, by number."""
+        pairs = zip(self.aggregates, states, strict=True)
+        return {str(place): each.result(state) for place, (each, state) in enumerate(pairs)}
+
+    def _places(self) -> list[list[int]]:
+        return [[self.columns.index(name) for name in each.columns] for each in self.aggregates]
+
+
+@dataclass(frozen=True, slots=True)
 class StateFunctions:
     """The aggregates of one query, for Spark to call."""
 
@@ -45,65 +93,34 @@ class StateFunctions:
     @classmethod
     def of(cls, rows: DataFrame, aggregates: Sequence[Aggregate]) -> StateFunctions:
         """Prepare the functions for `rows`."""
-        names = sorted({name for each in aggregates for name in each.columns})
-        types = {
-            name: to_arrow_type(rows.select(column(name)).schema[0].dataType) for name in names
-        }
-        kinds = [each.result_type([types[name] for name in each.columns]) for each in aggregates]
-        results = StructType(
-            [StructField(str(place), from_arrow_type(kind)) for place, kind in enumerate(kinds)]
-        )
-        places = [[names.index(name) for name in each.columns] for each in aggregates]
-        folded = _folding(aggregates, places)
+        states = States.of(rows, aggregates)
+
+        def folded(batches: Batches) -> list[Any]:
+            made = states.zero()
+            for batch in batches:
+                made = states.add(made, pa.RecordBatch.from_struct_array(batch))
+            return made
 
         def fold(batches: Batches) -> Any:
             return pickle.dumps(folded(batches), protocol=5)
 
         def merge(batches: Batches) -> Any:
-            return _results(aggregates, _merged(aggregates, batches))
+            merged = states.zero()
+            for batch in batches:
+                for other in batch.to_pylist():
+                    merged = states.merge(merged, pickle.loads(other))
+            return states.result(merged)
 
         def whole(batches: Batches) -> Any:
-            return _results(aggregates, folded(batches))
+            return states.result(folded(batches))
 
         return cls(
             # A struct needs a field, also for those who only count rows.
-            F.struct(*map(column, names)) if names else F.struct(F.lit(1)),
+            F.struct(*map(column, states.columns)) if states.columns else F.struct(F.lit(1)),
             _as_udf(fold, BinaryType()),
-            _as_udf(merge, results),
-            _as_udf(whole, results),
+            _as_udf(merge, states.results),
+            _as_udf(whole, states.results),
         )
-
-
-def _folding(
-    aggregates: Sequence[Aggregate], places: Sequence[Sequence[int]]
-) -> Callable[[Batches], list[Any]]:
-    def fold(batches: Batches) -> list[Any]:
-        states = [each.zero() for each in aggregates]
-        for batch in batches:
-            rows = pa.RecordBatch.from_struct_array(batch)
-            states = [
-                each.add(state, rows.select(place) if place else rows)
-                for each, state, place in zip(aggregates, states, places, strict=True)
-            ]
-        return states
-
-    return fold
-
-
-def _merged(aggregates: Sequence[Aggregate], batches: Batches) -> list[Any]:
-    merged = [each.zero() for each in aggregates]
-    for batch in batches:
-        for states in batch.to_pylist():
-            merged = [
-                each.merge(state, other)
-                for each, state, other in zip(aggregates, merged, pickle.loads(states), strict=True)
-            ]
-    return merged
-
-
-def _results(aggregates: Sequence[Aggregate], states: Sequence[Any]) -> dict[str, Any]:
-    pairs = zip(aggregates, states, strict=True)
-    return {str(place): each.result(state) for place, (each, state) in enumerate(pairs)}
 
 
 def _as_udf(function: Callable[[Batches], Any], kind: DataType) -> Call:

@@ -33,7 +33,7 @@ def aggregated(
     named: Mapping[str, Column | Aggregate],
 ) -> DataFrame:
     """One row for each key: its columns, then the aggregates."""
-    wanted = _checked(rows, [*((_title(each), each) for each in columns), *named.items()])
+    wanted = checked(rows, [*((title(each), each) for each in columns), *named.items()])
     forms = {name: native(rows, each) for name, each in wanted if not isinstance(each, Column)}
     known = {name: form for name, form in forms.items() if form is not None}
     mixed = len(forms) < len(wanted)
@@ -107,7 +107,8 @@ def _in_python(
     return done.select(*names, *results)
 
 
-def _checked(rows: DataFrame, wanted: Wanted) -> Wanted:
+def checked(rows: DataFrame, wanted: Wanted) -> Wanted:
+    """What is to be aggregated, with titles; refuse what cannot be."""
     if not wanted:
         raise ParameterError("agg has nothing to aggregate; give it count() or another aggregate")
     for name, each in wanted:
@@ -124,7 +125,7 @@ def _checked(rows: DataFrame, wanted: Wanted) -> Wanted:
     return wanted
 
 
-def _title(each: Column | Aggregate) -> str:
+def title(each: Column | Aggregate) -> str:
     """What a column is called that the user gave no name; Spark names its own."""
     if isinstance(each, Column) or not isinstance(each, Aggregate):
         return ""

@@ -1,0 +1,87 @@
+"""Rows of an Arrow table by key, inside a task.
+
+Groups may be finer than Spark's (it takes −0.0 for 0.0, a collation takes A for a), never coarser:
+the partial results of one key meet again where Spark merges them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGroups:
+    """The rows of a table in the order of their groups."""
+
+    rows: pa.RecordBatch
+    """All rows, those of a group side by side."""
+    starts: Codes
+    """Where each group starts; a last one for the end."""
+
+    @classmethod
+    def of(cls, rows: pa.Table, keys: Sequence[int]) -> KeyGroups:
+        """Group `rows` by the columns at the places `keys`.
+
+        >>> table = pa.table({"k": ["b", None, "b"], "x": [1, 2, 3]})
+        >>> groups = KeyGroups.of(table, [0])
+        >>> [group["x"].to_pylist() for group in groups.slices()]
+        [[1, 3], [2]]
+        """
+        codes = np.zeros(rows.num_rows, dtype=np.int64)
+        for place in keys:
+            codes = _joined(codes, _codes(_whole(rows.column(place))))
+        order = np.argsort(codes, kind="stable")
+        ends = np.flatnonzero(np.diff(codes[order])) + 1
+        bounds = [np.zeros(min(1, codes.size), np.int64), ends, np.full(1, codes.size)]
+        ordered = [each.take(pa.array(order)) for each in map(_whole, rows.columns)]
+        batch = pa.RecordBatch.from_arrays(ordered, names=rows.column_names)
+        return cls(batch, np.concatenate(bounds).astype(np.int64))
+
+    @property
+    def count(self) -> int:
+        """How many groups there are."""
+        return self.starts.size - 1
+
+    def slices(self) -> list[pa.RecordBatch]:
+        """The rows of each group."""
+        lengths = np.diff(self.starts)
+        pairs = zip(self.starts.tolist(), lengths.tolist(), strict=False)
+        return [self.rows.slice(start, length) for start, length in pairs]
+
+    def keys(self, places: Sequence[int], repeats: Sequence[int] | None = None) -> list[pa.Array]:
+        """The key of each group, as often as `repeats` says."""
+        heads = self.starts[:-1]
+        taken = pa.array(heads if repeats is None else np.repeat(heads, repeats))
+        return [self.rows.column(place).take(taken) for place in places]
+
+
+def _whole(values: pa.ChunkedArray) -> pa.Array:
+    return values.chunk(0) if values.num_chunks == 1 else pa.concat_arrays(values.chunks)
+
+
+def _joined(codes: Codes, more: Codes) -> Codes:
+    """One number for each pair of numbers."""
+    pairs = codes * (int(more.max(initial=0)) + 1) + more
+    # Numbered anew they stay below the number of rows, and the product of a further column small.
+    return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+
+
+def _codes(values: pa.Array) -> Codes:
+    """A number for each value, nulls included; different values have different numbers."""
+    if pa.types.is_struct(values.type):
+        codes = values.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+        for field in values.flatten():
+            codes = _joined(codes, _codes(field))
+        return codes
+    if pa.types.is_nested(values.type) or pa.types.is_interval(values.type):
+        values = pa.array([repr(value) for value in values.to_pylist()])
+    encoded = values.dictionary_encode(null_encoding="encode")
+    found: Codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found

@@ -1,0 +1,43 @@
+"""The key of a stream: columns by name, and expressions such as windows of an event time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+
+from evenkeel.errors import ParameterError
+from evenkeel.spark.keys import key_columns
+
+Key = str | Column | Sequence[str | Column]
+
+
+def keyed(stream: DataFrame, keys: Sequence[Key]) -> tuple[DataFrame, tuple[str, ...]]:
+    """The stream with all of the key as columns, and their names."""
+    if not stream.isStreaming:
+        raise ParameterError(
+            "the rows are no stream (readStream); evenkeel.groupBy takes those of a batch"
+        )
+    names: list[str] = []
+    for each in _flat(keys):
+        if isinstance(each, str):
+            names.append(each)
+            continue
+        name = stream.select(each).columns[0]
+        if name in stream.columns:
+            raise ParameterError(
+                f"the key's expression is called {name!r}, as a column of the stream is; "
+                "give it another name with alias"
+            )
+        stream = stream.withColumn(name, each)
+        names.append(name)
+    found = key_columns(stream, names)
+    if len(set(found)) < len(found):
+        raise ParameterError(f"the key names a column twice: {', '.join(found)}")
+    return stream, tuple(found)
+
+
+def _flat(keys: Sequence[Key]) -> list[str | Column]:
+    return [
+        each for key in keys for each in ([key] if isinstance(key, str | Column) else list(key))
+    ]
