@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from evenkeel.aggregates import Sum as sum
     from evenkeel.aggregates import TopK as top_k
     from evenkeel.partitioners.contract import Need
+    from evenkeel.spark import streaming
     from evenkeel.spark.diagnosis import Diagnosis, diagnose
     from evenkeel.spark.grouping import groupBy
     from evenkeel.spark.joining import join
     from evenkeel.spark.mapping import mapInArrow, mapInPandas
     from evenkeel.spark.planning import Plan, plan
-    from evenkeel.spark import streaming
     from evenkeel.spark.repartitioning import repartition
 
 __version__ = "0.1.0"

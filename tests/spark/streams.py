@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+
+from evenkeel.spark.arrow_types import arrow_schema
 
 
 def write_batches(
@@ -25,7 +26,7 @@ def write_batches(
     for number, rows in enumerate(batches, start=first):
         path = folder / f"{number:04}.parquet"
         records = [_record(row, struct) for row in rows]
-        pq.write_table(pa.Table.from_pylist(records, to_arrow_schema(struct)), path)
+        pq.write_table(pa.Table.from_pylist(records, arrow_schema(struct)), path)
         # Spark reads files in the order of their times.
         os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
     return struct

@@ -15,11 +15,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import BinaryType, DataType, StructField, StructType
 from pyspark.util import PythonEvalType
 
 from evenkeel.aggregates import Aggregate
+from evenkeel.spark.arrow_types import arrow_type
 from evenkeel.spark.keys import column
 
 BY_BATCH = hasattr(PythonEvalType, "SQL_GROUPED_AGG_ARROW_ITER_UDF")
@@ -43,11 +44,11 @@ class States:
     def of(cls, rows: DataFrame, aggregates: Sequence[Aggregate]) -> States:
         """The aggregates of columns of `rows`."""
         names = sorted({name for each in aggregates for name in each.columns})
-        types = {
-            name: to_arrow_type(rows.select(column(name)).schema[0].dataType) for name in names
-        }
+        types = {name: arrow_type(rows.select(column(name)).schema[0].dataType) for name in names}
         kinds = [each.result_type([types[name] for name in each.columns]) for each in aggregates]
-        fields = [StructField(str(place), from_arrow_type(kind)) for place, kind in enumerate(kinds)]
+        fields = [
+            StructField(str(place), from_arrow_type(kind)) for place, kind in enumerate(kinds)
+        ]
         return cls(tuple(aggregates), tuple(names), StructType(fields))
 
     def zero(self) -> list[Any]:

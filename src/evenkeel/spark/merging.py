@@ -17,7 +17,6 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -31,6 +30,7 @@ from pyspark.sql.types import (
 
 from evenkeel.errors import KeyTypeError, SchemaError
 from evenkeel.partitioners import Partitioner, PlannedSplit
+from evenkeel.spark.arrow_types import arrow_schema
 from evenkeel.spark.group_functions import (
     ArrowGroups,
     Function,
@@ -112,7 +112,7 @@ def check_merge(merge: Function, schema: StructType, groups: Groups) -> None:
         raise SchemaError("merge takes partial results only; add the key to the schema to see it")
     if form_of(merge).iterator:
         return
-    empty = to_arrow_schema(schema).empty_table()
+    empty = arrow_schema(schema).empty_table()
     tried = empty if isinstance(groups, ArrowGroups) else empty.to_pandas()
     try:
         result = merge(tried)

@@ -93,7 +93,9 @@ class Aggregation:
         lines = [f"route     {self.decision}"]
         if route is None:
             return "\n".join([*lines, "partial   by Spark, in each task that reads", _STORE])
-        lines.append(f"partial   in Python, one for each worker and {', '.join(self.key)} in a batch")
+        lines.append(
+            f"partial   in Python, one for each worker and {', '.join(self.key)} in a batch"
+        )
         if len(self.forms) == len(self.wanted):
             return "\n".join([*lines, _STORE])
         return "\n".join([*lines, f"merge     in Spark's keyed state, output mode {self.mode}"])

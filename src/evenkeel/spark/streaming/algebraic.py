@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from evenkeel.aggregates import Aggregate, Count, Max, Mean, Min, Sum
 from evenkeel.aggregates.sum import sum_type, total
 from evenkeel.errors import ParameterError
+from evenkeel.spark.arrow_types import arrow_type
 from evenkeel.spark.keys import column
 from evenkeel.spark.native_aggregates import NativeAggregate
 from evenkeel.spark.streaming.partials import Folded, Partials
@@ -38,7 +39,7 @@ def algebraic(
     """
     inputs = tuple(dict.fromkeys(name for each in aggregates.values() for name in each.columns))
     inputs = inputs or (spare,)
-    types = {name: to_arrow_type(rows.select(column(name)).schema[0].dataType) for name in inputs}
+    types = {name: arrow_type(rows.select(column(name)).schema[0].dataType) for name in inputs}
     parts = [_part(each, types) for each in aggregates.values()]
     names = [f"__evenkeel_part{number}" for number in range(len(parts))]
 
@@ -65,7 +66,9 @@ def _part(aggregate: Aggregate, types: Mapping[str, pa.DataType]) -> _Part:
             name = str(aggregate.column)
             return _Part(pa.int64(), lambda rows: rows.num_rows - rows.column(name).null_count)
         case Sum(column=name):
-            return _Part(sum_type(_number(types[name], name)), lambda rows: total(rows.column(name)))
+            return _Part(
+                sum_type(_number(types[name], name)), lambda rows: total(rows.column(name))
+            )
         case Mean(column=name):
             return _mean(name, _number(types[name], name))
         case Min(column=name) | Max(column=name):

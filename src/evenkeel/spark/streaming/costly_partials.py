@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from evenkeel.errors import ParameterError, SchemaError
+from evenkeel.spark.arrow_types import arrow_schema
 from evenkeel.spark.streaming.partials import Folded, Partials
 
 Function = Callable[[pa.Table], pa.Table]
@@ -42,7 +42,7 @@ def costly_partials(
     rows: DataFrame, key: Sequence[str], function: Function, schema: StructType
 ) -> Partials:
     """How the function makes partial results."""
-    wanted = to_arrow_schema(schema)
+    wanted = arrow_schema(schema)
 
     def fold(groups: Sequence[pa.RecordBatch]) -> Folded:
         made = [_checked(function(pa.Table.from_batches([group])), wanted) for group in groups]

@@ -11,7 +11,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
 from evenkeel.aggregates import Aggregate
-from evenkeel.errors import ParameterError
 from evenkeel.spark.planning import Plan
 from evenkeel.spark.streaming.aggregating import Aggregation
 from evenkeel.spark.streaming.costly_partials import check_parts, costly_partials

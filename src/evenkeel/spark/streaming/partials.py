@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, StructType
 
+from evenkeel.spark.arrow_types import arrow_schema
 from evenkeel.spark.keys import column
 from evenkeel.spark.lowering import free_name
 from evenkeel.spark.streaming.key_groups import KeyGroups
@@ -65,7 +65,7 @@ class Partials:
         # The key's columns come first and may come again: fold has a place for each.
         renamed = [column(name).alias(f"k{place}") for place, name in enumerate(key)]
         values = [column(name).alias(f"v{place}") for place, name in enumerate(self.inputs)]
-        task = _task(self.fold, len(key), self.inputs, to_arrow_schema(schema))
+        task = _task(self.fold, len(key), self.inputs, arrow_schema(schema))
         made = placed.select(*renamed, *values).mapInArrow(task, schema)
         observed = made.observe(
             OBSERVED,

@@ -17,18 +17,18 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from evenkeel.aggregates import Aggregate
 from evenkeel.errors import ParameterError
 from evenkeel.spark.aggregate_functions import States
+from evenkeel.spark.arrow_types import arrow_schema
 from evenkeel.spark.keys import column
 from evenkeel.spark.streaming.key_text import check_texts, texts_of, value_of
 from evenkeel.spark.streaming.partials import Folded, Partials
 
+Batches = Iterator[pa.RecordBatch]
 Mode = Literal["update", "append", "complete"]
 
 STATE = "__evenkeel_state"
@@ -67,12 +67,16 @@ def merged_states(parts: DataFrame, key: Sequence[str], states: States, mode: Mo
         mode,
         GroupStateTimeout.EventTimeTimeout if ends else GroupStateTimeout.NoTimeout,
     )
+    results = StructType([*kept, StructField(STATE, states.results)])
+    # Not a function of the column: the rows that come out of keyed state are not in the form that
+    # such functions want.
+    finished = merged.mapInArrow(_finishing(states, arrow_schema(results)), results)
     found = iter([column(name) for name in names])
     values = [
         value_of(found, field.dataType).alias(field.name, metadata=field.metadata)
         for field in fields
     ]
-    return merged.select(*values, _results(states)(column(STATE)).alias(STATE))
+    return finished.select(*values, column(STATE))
 
 
 def check_mode(mode: Mode, key: Sequence[StructField]) -> None:
@@ -109,7 +113,9 @@ def _until(ends: Sequence[StructField]) -> list[Column]:
     if not ends:
         return []
     field = ends[0]
-    end = column(field.name)["end"] if isinstance(field.dataType, StructType) else column(field.name)
+    end = (
+        column(field.name)["end"] if isinstance(field.dataType, StructType) else column(field.name)
+    )
     # Spark drops a state whose time is below the watermark, and a window whose end is not above.
     until = F.floor((F.unix_micros(end) - 1) / 1000)
     return [end.alias(_EVENT, metadata={DELAY: field.metadata[DELAY]}), until.alias(_UNTIL)]
@@ -166,12 +172,12 @@ def _row(key: tuple[Any, ...], state: bytes) -> pd.DataFrame:
     return pd.DataFrame({**columns, STATE: pd.Series([state], dtype=object)})
 
 
-def _results(states: States) -> Callable[[Column], Column]:
-    def finish(batch: pa.Array) -> pa.Array:
-        results = [states.result(pickle.loads(each)) for each in batch.to_pylist()]
-        return pa.array(results, kind)
+def _finishing(states: States, schema: pa.Schema) -> Callable[[Batches], Batches]:
+    def finish(batches: Batches) -> Batches:
+        for batch in batches:
+            *texts, made = batch.columns
+            results = [states.result(pickle.loads(each)) for each in made.to_pylist()]
+            done = pa.array(results, schema.field(STATE).type)
+            yield pa.RecordBatch.from_arrays([*texts, done], schema=schema)
 
-    kind = to_arrow_type(states.results)
-    finish.__annotations__ = {"batch": pa.Array, "return": pa.Array}
-    call: Callable[[Column], Column] = arrow_udf(finish, states.results)  # type: ignore[call-overload]
-    return call
+    return finish
