@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evenkeel.spark.mapping import mapInArrow, mapInPandas
     from evenkeel.spark.planning import Plan, plan
     from evenkeel.spark.repartitioning import repartition
+    from evenkeel.spark.state_diagnosis import diagnose_state
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ _HOMES = {
     "Need": "evenkeel.partitioners.contract",
     "Plan": "evenkeel.spark.planning",
     "diagnose": "evenkeel.spark.diagnosis",
+    "diagnose_state": "evenkeel.spark.state_diagnosis",
     "groupBy": "evenkeel.spark.grouping",
     "join": "evenkeel.spark.joining",
     "mapInArrow": "evenkeel.spark.mapping",
@@ -55,6 +57,7 @@ __all__ = [
     "__version__",
     "count",
     "diagnose",
+    "diagnose_state",
     "distinct",
     "groupBy",
     "join",

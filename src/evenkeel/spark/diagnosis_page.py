@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from evenkeel.spark.diagnosis import Diagnosis
 
 # Colours that go with a light page and a dark one: a notebook's theme is not ours to know.
-_STYLE = """
+STYLE = """
 .evenkeel{font:14px/1.5 system-ui,sans-serif;max-width:60rem}
 .evenkeel table{border-collapse:collapse;margin:.8rem 0}
 .evenkeel th,.evenkeel td{padding:.2rem .7rem;text-align:right;
@@ -37,14 +37,14 @@ def fragment(diagnosis: Diagnosis) -> str:
     advice = diagnosis.recommendation
     return "".join(
         [
-            f'<div class="evenkeel"><style>{_STYLE}</style>',
+            f'<div class="evenkeel"><style>{STYLE}</style>',
             f"<h2>Skew of {escape(', '.join(diagnosis.key))}</h2>",
             f"<p>{diagnosis.rows:,} rows, about {diagnosis.keys:,} keys, {diagnosis.nulls:,} rows "
             f"with a null key, Zipf slope {diagnosis.slope:.2f}.</p>",
             f"<p><b>{escape(advice.scheme)}</b>: {escape(advice.why)}<br>"
             f"<code>{escape(advice.code)}</code></p>",
-            _table(("heaviest key", "rows", "share", ""), _key_rows(diagnosis)),
-            _table(("scheme", "promise", "max/mean", "replicas", "runs"), _scheme_rows(diagnosis)),
+            table(("heaviest key", "rows", "share", ""), _key_rows(diagnosis)),
+            table(("scheme", "promise", "max/mean", "replicas", "runs"), _scheme_rows(diagnosis)),
             f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in diagnosis.spark)}</ul>",
             f"<p>Measured by {escape(diagnosis.statistics)}.</p></div>",
         ]
@@ -72,7 +72,8 @@ def _scheme_rows(diagnosis: Diagnosis) -> Iterable[tuple[str, Sequence[str]]]:
         )
 
 
-def _table(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+def table(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Rows of cells that are HTML already, each row with its attributes."""
     head = "".join(f"<th>{name}</th>" for name in heads)
     body = "".join(
         f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for mark, cells in rows

@@ -70,13 +70,14 @@ def _joined(codes: Codes, more: Codes) -> Codes:
     """One number for each pair of numbers."""
     pairs = codes * (int(more.max(initial=0)) + 1) + more
     # Numbered anew they stay below the number of rows, and the product of a further column small.
-    return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    numbered: Codes = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    return numbered
 
 
 def _codes(values: pa.Array) -> Codes:
     """A number for each value, nulls included; different values have different numbers."""
     if pa.types.is_struct(values.type):
-        codes = values.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+        codes: Codes = values.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
         for field in values.flatten():
             codes = _joined(codes, _codes(field))
         return codes

@@ -1,0 +1,86 @@
+"""A listener that hears what the workers of a running query did in each micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from evenkeel.spark.streaming.feeds import Feed, lines_feed, log_feed, prometheus_feed
+from evenkeel.spark.streaming.partials import OBSERVED
+from evenkeel.spark.streaming.progress import BatchProgress
+
+
+class BatchListener(StreamingQueryListener):
+    """Hands the record of each micro-batch of one query, or of all, to feeds."""
+
+    def __init__(self, feeds: Sequence[Feed], query: str | None) -> None:
+        self.feeds = tuple(feeds)
+        self.query = query
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+        """Nothing is known yet."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        """A micro-batch is done."""
+        progress = event.progress
+        record = record_of(progress)
+        if record is None or self.query not in (None, progress.name, str(progress.id)):
+            return
+        for feed in self.feeds:
+            feed(record)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        """No rows came."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """The feeds hold nothing open."""
+
+
+def watch(
+    spark: SparkSession,
+    *feeds: Feed,
+    folder: str | Path | None = None,
+    prometheus: str | Path | None = None,
+    query: str | None = None,
+) -> BatchListener:
+    """Log the record of every micro-batch whose rows evenkeel routes, and feed it on.
+
+    `folder` gets `batches.jsonl` (a folder in the checkpoint is a good one), `prometheus` is a
+    file for the node exporter's textfile collector, and `feeds` are functions of a
+    `BatchProgress`. `query` is the name or the id of the only query to watch. Watch before the
+    query starts; `spark.streams.removeListener` ends it.
+    """
+    wanted: list[Feed] = [log_feed, *feeds]
+    if folder is not None:
+        wanted.append(lines_feed(folder))
+    if prometheus is not None:
+        wanted.append(prometheus_feed(prometheus, query or "all"))
+    listener = BatchListener(wanted, query)
+    spark.streams.addListener(listener)
+    return listener
+
+
+def record_of(progress: Any) -> BatchProgress | None:
+    """What the workers reported; None for a batch without rows, or of another kind of query."""
+    seen = progress.observedMetrics.get(OBSERVED)
+    if seen is None or not seen["tasks"]:
+        return None
+    # A task that ran twice reported twice, and counts once.
+    tasks = {each["worker"]: each for each in seen["tasks"]}
+    loads = [tasks[w]["rows"] if w in tasks else 0 for w in range(seen["workers"])]
+    return BatchProgress.of(
+        progress.batchId,
+        loads,
+        progress.batchDuration / 1000,
+        replicas=sum(each["keys"] for each in tasks.values()),
+    )
