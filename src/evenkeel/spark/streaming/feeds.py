@@ -41,6 +41,7 @@ def lines_feed(folder: str | Path) -> Feed:
     """
     path = Path(folder) / LINES
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
 
     def write(record: BatchProgress) -> None:
         with path.open("a") as file:
