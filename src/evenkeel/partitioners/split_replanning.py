@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenkeel.kernels.choices import prime_at_least
-from evenkeel.kernels.planned import Index, Offsets
+from evenkeel.kernels.planned import Index, Offsets, Weights
 from evenkeel.kernels.replanned import Interval, keep_and_fill, send_replanned
 from evenkeel.partitioners.contract import KeyHashes, WorkerIds
 from evenkeel.partitioners.key_grouping import KeyGrouping
@@ -79,15 +79,25 @@ def replan(current: SplitTable, counted: Interval, sketch: SpaceSaving) -> Split
     frequent = sketch.frequent()
     # The true count lies between the estimate and the estimate less its error: take the middle.
     weights = frequent.counts - frequent.errors / 2
+    return replan_for(current, frequent.keys, weights, counted.hashed.astype(np.float64))
+
+
+def replan_for(
+    current: SplitTable, keys: KeyHashes, weights: Weights, hashed_loads: Weights
+) -> SplitTable:
+    """The plan for another interval in which `keys` have these weights.
+
+    `hashed_loads` is what each worker would get if all keys, these included, went by their hash.
+    """
     heaviest = np.argsort(-weights, kind="stable")
-    keys, weights = frequent.keys[heaviest], weights[heaviest]
-    workers = counted.loads.size
+    keys, weights = keys[heaviest], weights[heaviest]
+    workers = hashed_loads.size
     by_hash = KeyGrouping(workers).router().route(keys)
     heavy = np.bincount(by_hash, weights, minlength=workers)
-    rest = np.maximum(counted.hashed - heavy, 0.0)
+    rest: Weights = np.maximum(hashed_loads - heavy, 0.0)
     fair = np.full(workers, (rest.sum() + weights.sum()) / workers)
     size = table_size(weights, by_hash, rest, fair * (1 + _SLACK / 2), min(TABLE, keys.size))
-    hashed = rest + np.bincount(by_hash[size:], weights[size:], minlength=workers)
+    hashed: Weights = rest + np.bincount(by_hash[size:], weights[size:], minlength=workers)
     keys, weights = keys[:size], weights[:size]
     room = np.maximum(water_level(hashed, np.ones(workers), weights.sum()) - hashed, 0.0)
     held, holders = _held(current, keys)

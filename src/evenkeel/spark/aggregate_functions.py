@@ -88,6 +88,8 @@ class StateFunctions:
     """Rows to a state."""
     merge: Call
     """States to the results, a struct with a field for each aggregate."""
+    combine: Call
+    """States to a state."""
     whole: Call
     """Rows to the results."""
 
@@ -105,12 +107,18 @@ class StateFunctions:
         def fold(batches: Batches) -> Any:
             return pickle.dumps(folded(batches), protocol=5)
 
-        def merge(batches: Batches) -> Any:
-            merged = states.zero()
+        def merged(batches: Batches) -> list[Any]:
+            found = states.zero()
             for batch in batches:
                 for other in batch.to_pylist():
-                    merged = states.merge(merged, pickle.loads(other))
-            return states.result(merged)
+                    found = states.merge(found, pickle.loads(other))
+            return found
+
+        def merge(batches: Batches) -> Any:
+            return states.result(merged(batches))
+
+        def combine(batches: Batches) -> Any:
+            return pickle.dumps(merged(batches), protocol=5)
 
         def whole(batches: Batches) -> Any:
             return states.result(folded(batches))
@@ -120,6 +128,7 @@ class StateFunctions:
             F.struct(*map(column, states.columns)) if states.columns else F.struct(F.lit(1)),
             _as_udf(fold, BinaryType()),
             _as_udf(merge, states.results),
+            _as_udf(combine, BinaryType()),
             _as_udf(whole, states.results),
         )
 

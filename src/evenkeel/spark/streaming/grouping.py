@@ -14,6 +14,8 @@ from evenkeel.aggregates import Aggregate
 from evenkeel.spark.planning import Plan
 from evenkeel.spark.streaming.aggregating import Aggregation
 from evenkeel.spark.streaming.costly_partials import check_parts, costly_partials
+from evenkeel.spark.streaming.feeds import Feed
+from evenkeel.spark.streaming.replanning import ReplannedStream, replanned_stream
 from evenkeel.spark.streaming.state_merging import Mode
 from evenkeel.spark.streaming.stream_keys import Key, keyed
 from evenkeel.spark.streaming.stream_routes import StreamWish
@@ -87,6 +89,17 @@ class GroupedStream:
         partials = costly_partials(self.rows, self.key, func, struct)
         parts = partials.of(placed.drop(worker), self.key, decision.route.workers)
         return parts.groupBy(*self.key).agg(*merge)
+
+    def replanned(
+        self, store: str, *columns: Aggregate, feeds: Sequence[Feed] = (), **named: Aggregate
+    ) -> ReplannedStream:
+        """The aggregates with a plan that changes: each batch is routed by what the last one held.
+
+        This is batch code in `foreachBatch`, not one streaming plan: the merged result is kept in
+        `store`, a folder, exactly once. Start `.writeStream`, read `.result()`. `feeds` get the
+        record of each batch.
+        """
+        return replanned_stream(self.rows, self.key, self.wish, store, columns, named, feeds)
 
     def explain(self, *columns: Column | Aggregate, **named: Column | Aggregate) -> None:
         """Print how `agg` with these arguments would run, and why."""

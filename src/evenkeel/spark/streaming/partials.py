@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, StructType
 
@@ -56,7 +56,13 @@ class Partials:
     schema: StructType
     """The columns that `fold` gives."""
 
-    def of(self, placed: DataFrame, key: Sequence[str], workers: int) -> DataFrame:
+    def of(
+        self,
+        placed: DataFrame,
+        key: Sequence[str],
+        workers: int,
+        observation: str | Observation = OBSERVED,
+    ) -> DataFrame:
         """The key's columns and the partial results; what each worker did is observed."""
         fields = {field.name: field for field in placed.schema}
         report = free_name(placed.select(*map(column, key)), _REPORT)
@@ -68,7 +74,7 @@ class Partials:
         task = _task(self.fold, len(key), self.inputs, arrow_schema(schema))
         made = placed.select(*renamed, *values).mapInArrow(task, schema)
         observed = made.observe(
-            OBSERVED,
+            observation,
             F.collect_list(column(report)).alias("tasks"),
             F.max(F.lit(workers)).alias("workers"),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +75,14 @@ def record_of(progress: Any) -> BatchProgress | None:
     seen = progress.observedMetrics.get(OBSERVED)
     if seen is None or not seen["tasks"]:
         return None
+    loads, replicas = loads_of(seen["tasks"], seen["workers"])
+    seconds = progress.batchDuration / 1000
+    return BatchProgress.of(progress.batchId, loads, seconds, replicas=replicas)
+
+
+def loads_of(reports: Iterable[Any], workers: int) -> tuple[list[int], int]:
+    """The rows of each worker, and the pairs of worker and key, from what tasks reported."""
     # A task that ran twice reported twice, and counts once.
-    tasks = {each["worker"]: each for each in seen["tasks"]}
-    loads = [tasks[w]["rows"] if w in tasks else 0 for w in range(seen["workers"])]
-    return BatchProgress.of(
-        progress.batchId,
-        loads,
-        progress.batchDuration / 1000,
-        replicas=sum(each["keys"] for each in tasks.values()),
-    )
+    tasks = {each["worker"]: each for each in reports}
+    loads = [int(tasks[w]["rows"]) if w in tasks else 0 for w in range(workers)]
+    return loads, sum(int(each["keys"]) for each in tasks.values())

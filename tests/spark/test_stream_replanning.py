@@ -1,0 +1,85 @@
+"""Streams whose plan changes between batches: the merged result counts every row once."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+from pyspark.sql.utils import is_remote
+from tests.spark.frames import SCHEMA, awkward
+from tests.spark.streams import read_batches, write_batches
+from tests.spark.test_aggregation import PYTHON, check_against_each_group
+
+import evenkeel as ek
+from evenkeel.errors import InputError, ParameterError
+from evenkeel.spark.streaming import kept_parts
+
+pytestmark = pytest.mark.spark
+
+
+def run(merged, folder):
+    writer = merged.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+
+
+def test_a_changing_plan_counts_every_row_once(spark, tmp_path, monkeypatch):
+    stream_of = _stream_of(spark, tmp_path)
+    if is_remote():
+        with pytest.raises(ParameterError, match="classic session"):
+            stream_of(tmp_path / "store")
+        return
+    monkeypatch.setattr(kept_parts, "SNAPSHOT", 2)
+    rows = [tuple(row) for row in awkward(spark, 160).collect()]
+    schema = write_batches(spark, tmp_path / "in", SCHEMA, [rows[:50], rows[50:90]])
+    merged = stream_of(tmp_path / "store")
+    run(merged, tmp_path)
+    assert merged.table is not None
+    assert merged.route().partitioner.scheme == "planned-split"
+    # A batch that Spark repeats after a crash replaces what it had written.
+    merged.process(spark.createDataFrame(rows[50:90], schema), 1)
+    write_batches(spark, tmp_path / "in", SCHEMA, [rows[90:130], rows[130:]])
+    again = stream_of(tmp_path / "store")
+    run(again, tmp_path)
+    read = spark.read.schema(schema).parquet(str(tmp_path / "in"))
+    check_against_each_group(read, again.result(), ["word"])
+    assert dict(again.result().dtypes)["mean"] == "decimal(16,7)"
+    assert [record.batch for record in again.heard] == [2, 3]
+    assert sum(again.heard[0].loads) == 40
+    with pytest.raises(InputError, match="another checkpoint"):
+        stream_of(tmp_path / "store").process(read, 9)
+
+
+def _stream_of(spark, folder):
+    def stream_of(store):
+        schema = spark.createDataFrame([], SCHEMA).schema
+        stream = read_batches(spark, folder / "in", schema)
+        heard: list[ek.streaming.BatchProgress] = []
+        grouped = ek.streaming.groupBy(stream, "word", workers=3)
+        merged = grouped.replanned(str(store), feeds=[heard.append], **PYTHON)
+        return _Heard(merged, heard)
+
+    (folder / "in").mkdir(exist_ok=True)
+    return stream_of
+
+
+class _Heard:
+    """A stream with what it told."""
+
+    def __init__(self, merged, heard):
+        self.merged, self.heard = merged, heard
+
+    def __getattr__(self, name):
+        return getattr(self.merged, name)
+
+
+def test_what_cannot_be_kept_in_parts_is_refused(spark, tmp_path):
+    if is_remote():
+        return
+    schema = write_batches(spark, tmp_path / "in", SCHEMA, [])
+    stream = read_batches(spark, tmp_path / "in", schema)
+    with pytest.raises(ParameterError, match="kept in parts"):
+        ek.streaming.groupBy(stream, "word").replanned("store", F.sum("id"))
+    with pytest.raises(ParameterError, match="its own plan"):
+        ek.streaming.groupBy(stream, "word", scheme="pkg").replanned("store", n=ek.count())
+    empty = ek.streaming.groupBy(stream, "word").replanned(str(tmp_path / "no"), n=ek.count())
+    with pytest.raises(InputError, match="no batch yet"):
+        empty.result()
