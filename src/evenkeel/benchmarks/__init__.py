@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
 
-from evenkeel.benchmarks import planners, posg, routers, simulator, spark_gain, spark_overhead
+from evenkeel.benchmarks import (
+    planners,
+    posg,
+    routers,
+    simulator,
+    spark_gain,
+    spark_overhead,
+    streaming_mergeable,
+)
 from evenkeel.benchmarks.measuring import Row
 
 ALL: dict[str, Callable[[Path | None], Iterable[Row]]] = {
@@ -15,6 +23,7 @@ ALL: dict[str, Callable[[Path | None], Iterable[Row]]] = {
     "planners": lambda _: planners.run(),
     "posg": lambda _: posg.run(),
     "spark": lambda data: chain(spark_overhead.run(), spark_gain.run(data)),
+    "streaming": lambda _: streaming_mergeable.run(),
 }
 """Every benchmark by its name, given a folder of real streams if there is one."""
 
