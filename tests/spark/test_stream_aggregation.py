@@ -209,6 +209,7 @@ def test_bad_requests_are_refused(spark, tmp_path):
         (lambda: by(stream, "wrod"), UnknownNameError, "did you mean 'word'"),
         (lambda: by(stream, "word", "word"), ParameterError, "twice"),
         (lambda: by(stream, F.upper("word").alias("x")), ParameterError, "alias"),
+        (lambda: by(stream, F.session_window("time", "1 minute")), ParameterError, "session"),
         (lambda: by(stream, "word", scheme="pgk"), UnknownNameError, "pkg"),
         (lambda: by(stream, "word", scheme="sg"), NeedError, "mergeable"),
         (lambda: by(stream, "word", scheme="planned-split"), ParameterError, "give history="),

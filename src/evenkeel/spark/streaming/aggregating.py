@@ -58,7 +58,7 @@ class Aggregation:
                 "Spark's aggregates cannot run beside aggregates in Python; take evenkeel's "
                 "(count, sum, mean, min, max) instead, or run two queries"
             )
-        if in_spark and wish.scheme == "auto" and wish.history is None:
+        if in_spark and wish.scheme == "auto":
             return cls(rows, key, mode, wanted, known, left_to_spark(_BY_SPARK, key))
         if mixed:
             raise NeedError(

@@ -118,6 +118,8 @@ def _until(ends: Sequence[StructField]) -> list[Column]:
     )
     # Spark drops a state whose time is below the watermark, and a window whose end is not above.
     until = F.floor((F.unix_micros(end) - 1) / 1000)
+    # A null is never late and never over.
+    until = F.coalesce(until, F.lit(1 << 62))
     return [end.alias(_EVENT, metadata={DELAY: field.metadata[DELAY]}), until.alias(_UNTIL)]
 
 

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 
 from evenkeel.errors import ParameterError
-from evenkeel.spark.keys import key_columns
+from evenkeel.spark.keys import column, key_columns
+
+SESSION = "spark.sessionWindow"
+"""Spark marks session windows so."""
 
 Key = str | Column | Sequence[str | Column]
 
@@ -32,9 +35,20 @@ def keyed(stream: DataFrame, keys: Sequence[Key]) -> tuple[DataFrame, tuple[str,
         stream = stream.withColumn(name, each)
         names.append(name)
     found = key_columns(stream, names)
+    _check_windows(stream, found)
     if len(set(found)) < len(found):
         raise ParameterError(f"the key names a column twice: {', '.join(found)}")
     return stream, tuple(found)
+
+
+def _check_windows(stream: DataFrame, names: Sequence[str]) -> None:
+    """Refuse session windows: those of two rows may become one, which no partial result can."""
+    for name in names:
+        if SESSION in stream.select(column(name)).schema[0].metadata:
+            raise ParameterError(
+                f"{name!r} is a session window, whose rows cannot be cut into parts; "
+                "plain stream.groupBy(F.session_window(...)) has them"
+            )
 
 
 def _flat(keys: Sequence[Key]) -> list[str | Column]:
