@@ -88,5 +88,5 @@ def test_state_that_moves_is_counted_by_worker(spark, tmp_path):
 
 
 def test_what_is_no_checkpoint_is_refused(spark, tmp_path):
-    with pytest.raises(InputError, match="cannot be read as the checkpoint"):
+    with pytest.raises(InputError, match="holds no state; give the checkpointLocation"):
         ek.diagnose_state(str(tmp_path / "nothing"), spark=spark)

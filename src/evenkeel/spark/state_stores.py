@@ -26,7 +26,9 @@ def spark_stores(spark: SparkSession, checkpoint: str) -> tuple[int, list[StoreS
             f"{str(error).splitlines()[0]}"
         ) from error
     if not described:
-        raise InputError(f"{checkpoint} is the checkpoint of a query that keeps no state")
+        raise InputError(
+            f"{checkpoint} holds no state; give the checkpointLocation of a query that keeps some"
+        )
     batch = max(row["maxBatchId"] for row in described)
     return batch, [store for row in described for store in _stores(spark, checkpoint, row)]
 
