@@ -49,6 +49,14 @@ class RetryError(EvenkeelError, RuntimeError):
     """A retried task could send a row elsewhere than before."""
 
 
+class StateError(EvenkeelError, RuntimeError):
+    """The state of a stream cannot be taken up as it lies there."""
+
+
+class SessionError(EvenkeelError, RuntimeError):
+    """The Spark session lacks what the work needs."""
+
+
 class MissingExtraError(EvenkeelError, ImportError):
     """A library is not installed that belongs to one of evenkeel's optional extras."""
 

@@ -1,0 +1,22 @@
+"""Points between two writes, where tests let a batch fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+POINTS = ("begun", "logged", "delivered", "merged", "committed", "cleaned")
+"""In the order in which a batch passes them."""
+
+_hooks: list[Callable[[str, int], None]] = []
+
+
+def reached(point: str, batch: int) -> None:
+    """A batch has come to a point; whoever waits there may raise, or kill the process."""
+    for hook in _hooks:
+        hook(point, batch)
+
+
+def wait_at_points(hook: Callable[[str, int], None]) -> Callable[[], None]:
+    """Call `hook(point, batch)` at every point from now on; returns what ends that."""
+    _hooks.append(hook)
+    return lambda: _hooks.remove(hook)

@@ -1,0 +1,92 @@
+"""Small files on any Hadoop-compatible file system, written whole or not at all.
+
+The writing is done by the class that Spark writes its own checkpoints with, so a store needs to
+offer no more than Spark asks of it (`spark.sql.streaming.checkpointFileManagerClass`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from evenkeel.errors import StateError
+
+# Where the class lives depends on Spark's version.
+_MANAGERS = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager",
+    "org.apache.spark.sql.execution.streaming.CheckpointFileManager",
+)
+
+
+class Files:
+    """The files below one folder; names are relative to it."""
+
+    def __init__(self, spark: SparkSession, folder: str) -> None:
+        self._jvm: Any = spark.sparkContext._jvm
+        conf = spark._jsparkSession.sessionState().newHadoopConf()  # type: ignore[attr-defined]
+        root = self._jvm.org.apache.hadoop.fs.Path(folder)
+        self._fs = root.getFileSystem(conf)
+        self.folder = str(self._fs.makeQualified(root).toString())
+        self._manager = self._new_manager(root, conf)
+
+    def _new_manager(self, root: Any, conf: Any) -> Any:
+        for name in _MANAGERS:
+            found = self._jvm
+            for part in name.split("."):
+                found = getattr(found, part)
+            if callable(getattr(found, "create", None)) and "JavaClass" in type(found).__name__:
+                return found.create(root, conf)
+        raise StateError("this Spark has no CheckpointFileManager; evenkeel knows Spark 4.1 to 4.3")
+
+    def path(self, name: str) -> str:
+        """The whole path of a name."""
+        return f"{self.folder}/{name}"
+
+    def _path(self, name: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(self.path(name))
+
+    def create(self, name: str, content: bytes) -> None:
+        """Write a file that does not exist yet."""
+        path = self._path(name)
+        self._manager.mkdirs(path.getParent())
+        stream = self._manager.createAtomic(path, False)
+        try:
+            stream.write(bytearray(content))
+        except BaseException:
+            stream.cancel()
+            raise
+        try:
+            stream.close()
+        except Py4JJavaError as error:
+            if "FileAlreadyExists" not in str(error.java_exception):
+                raise
+            raise StateError(
+                f"{self.path(name)} exists: another query writes to the same checkpoint; stop one "
+                "of them, or give each a checkpoint of its own"
+            ) from error
+
+    def read(self, name: str) -> bytes:
+        """The content of a file."""
+        stream = self._fs.open(self._path(name))
+        try:
+            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+
+    def names(self, folder: str) -> list[str]:
+        """What lies in a folder, hidden files aside; nothing if there is no such folder."""
+        path = self._path(folder)
+        if not self._fs.exists(path):
+            return []
+        found = (str(each.getPath().getName()) for each in self._fs.listStatus(path))
+        return sorted(name for name in found if not name.startswith("."))
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file or folder."""
+        return bool(self._fs.exists(self._path(name)))
+
+    def remove(self, name: str) -> None:
+        """Remove a file or a folder, if it is there."""
+        self._fs.delete(self._path(name), True)

@@ -1,0 +1,156 @@
+"""`ek.streaming.stateful`: a processor with state per key, whose keys can change worker."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
+
+from evenkeel.errors import ParameterError, SessionError
+from evenkeel.partitioners.contract import check_workers
+from evenkeel.rebalancing import Rebalancer
+from evenkeel.rebalancing.least_load import check_theta
+from evenkeel.spark.lookup import MOST_ENTRIES
+from evenkeel.spark.scheduling import slots
+from evenkeel.spark.state.commits import CommitLog
+from evenkeel.spark.state.controller import Cost, check_settings, planner_of
+from evenkeel.spark.state.files import Files
+from evenkeel.spark.state.processor import Form, FunctionProcessor, Processor
+from evenkeel.spark.state.run import Sink, StateRun
+from evenkeel.spark.state.shape import StateShape
+from evenkeel.spark.state.spark_log import rewind
+from evenkeel.spark.state.work import Duration, Work, micros
+from evenkeel.spark.streaming.progress import BatchProgress
+
+
+def stateful(
+    stream: DataFrame,
+    key: str | Sequence[str],
+    processor: Processor | Callable[..., Any],
+    *,
+    schema: StructType | str,
+    state_schema: StructType | str,
+    checkpoint: str,
+    workers: int | None = None,
+    rebalancer: str | Rebalancer | None = "mixed",
+    theta: float = 0.08,
+    table_size: int = 3000,
+    interval: int = 1,
+    window: int = 5,
+    cost: Cost = "seconds",
+    rows: Form = "arrow",
+    event_time: str | None = None,
+    delay: Duration = "0 seconds",
+    timeout: Duration | None = None,
+    merge_after: int = 8,
+) -> StatefulStream:
+    """Run `processor` on the rows of each key, with the key's state, in every micro-batch.
+
+    State stays on its worker between batches. After every `interval` batches the measured cost
+    (`seconds` in the processor, or `rows`) of the workers is compared: if the highest is more than
+    `theta` over the mean, the `rebalancer` plans a routing table of at most `table_size` keys, and
+    the state of the keys that change worker moves before the next batch. None leaves keys where
+    their hash sends them.
+
+    `timeout` ends the state of keys without rows: in event time where `event_time` names a column
+    (its watermark stays `delay` behind the latest event, and rows behind it are left out), else in
+    the time of the batches. Timers are looked at when a batch runs.
+
+    When: work that needs all rows of a key, costs more than a few µs a row and is skewed. Not for
+        counts and sums: those merge, see `ek.streaming.groupBy`. Classic sessions only.
+    Cost: per batch about a second of planning and small jobs; work and memory traffic follow the
+        keys that have rows, not all keys.
+    Paper: Fang et al., workload skewness and variance: Mixed, and its protocol for moving state,
+        which here is the gap between two batches.
+    """
+    if "connect" in type(stream).__module__:
+        raise SessionError(
+            "keyed state is kept by executors and found through the driver's JVM, which Spark "
+            "Connect hides; use a classic session (SparkSession.builder.master(...))"
+        )
+    if not stream.isStreaming:
+        raise ParameterError(
+            "stateful wants a stream; for a batch take ek.groupBy(...).applyInArrow"
+        )
+    if rows not in typing.get_args(Form):
+        raise ParameterError(f"rows={rows!r} is not one of {', '.join(typing.get_args(Form))}")
+    if not 1 <= table_size <= MOST_ENTRIES:
+        raise ParameterError(f"table_size={table_size} is not in 1..{MOST_ENTRIES}")
+    if merge_after < 1:
+        raise ParameterError(f"merge_after={merge_after} is not at least 1")
+    check_theta(theta)
+    check_settings(interval, window, cost)
+    count = slots(stream) if workers is None else workers
+    check_workers(count)
+    work = Work(
+        processor=processor if isinstance(processor, Processor) else FunctionProcessor(processor),
+        shape=StateShape.of(stream, key, state_schema, schema, event_time),
+        form=rows,
+        workers=count,
+        planner=planner_of(rebalancer, theta, table_size),
+        theta=theta,
+        interval=interval,
+        window=window,
+        cost=cost,
+        delay=micros("delay", delay),
+        timeout=None if timeout is None else micros("timeout", timeout),
+        merge_after=merge_after,
+    )
+    return StatefulStream(stream, work, checkpoint)
+
+
+class StatefulStream:
+    """A stateful stream that is ready to start."""
+
+    def __init__(self, stream: DataFrame, work: Work, checkpoint: str) -> None:
+        self.stream = stream
+        self.work = work
+        self.checkpoint = checkpoint
+        self._run: StateRun | None = None
+
+    def start(self, sink: Sink | str, **trigger: Any) -> StreamingQuery:
+        """Start the query, from the checkpoint if there is one; Spark's own handle comes back.
+
+        `sink` is a function `(output, batch_id)` as for `foreachBatch`, or a path below which
+        each batch's output is a Parquet folder `batch=N`. A batch whose end a crash prevented
+        comes again with the same id: a path is then overwritten, and a function must do likewise.
+        `trigger` is what Spark's `writeStream.trigger` takes, for example `availableNow=True`.
+        """
+        if self._run is not None:
+            raise ParameterError("this stream was started before; call stateful again to restart")
+        spark = self.stream.sparkSession
+        files = Files(spark, f"{self.checkpoint}/state")
+        spark_files = Files(spark, f"{self.checkpoint}/spark")
+        last = CommitLog(files).last()
+        if last is not None:
+            rewind(spark_files, last.batch)
+        self._run = StateRun(self.work, files, spark_files, _function(sink))
+        writer = self.stream.writeStream.foreachBatch(self._run)
+        writer = writer.option("checkpointLocation", spark_files.folder)
+        return (writer.trigger(**trigger) if trigger else writer).start()
+
+    @property
+    def progress(self) -> list[BatchProgress]:
+        """What the last batches did, the newest last."""
+        return list(self._run.progress) if self._run is not None else []
+
+    def scale(self, workers: int) -> None:
+        """Have another number of workers from the next batch on; all state is placed anew."""
+        check_workers(workers)
+        if self._run is None:
+            raise ParameterError("the stream is not started; give workers to stateful instead")
+        self._run.workers = workers
+
+
+def _function(sink: Sink | str) -> Sink:
+    if not isinstance(sink, str):
+        return sink
+
+    def write(output: DataFrame, batch: int) -> None:
+        output.write.mode("overwrite").parquet(f"{sink}/batch={batch}")
+
+    return write
