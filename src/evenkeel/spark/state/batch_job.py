@@ -67,6 +67,5 @@ def _routed(batch: DataFrame, state: PlacedState, key: tuple[str, ...]) -> DataF
     hashed = batch.select(
         key_hash(batch, list(key)).alias("hash"), F.struct(batch["*"]).alias("row")
     )
-    slot = state.slots.column(state.table, F.col("hash"))
-    routed = hashed.select(slot.alias("slot"), "hash", "row")
+    routed = hashed.select(state.home.alias("slot"), "hash", "row")
     return placed(routed, state.slots.workers).localCheckpoint(eager=False)

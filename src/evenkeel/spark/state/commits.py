@@ -100,8 +100,8 @@ class CommitLog:
         self._layers: dict[int, set[str]] = {}
         """The layers of each commit that is kept."""
 
-    def last(self) -> Commit | None:
-        """The newest good commit; says so if it is not the newest one."""
+    def last(self, mend: bool = True) -> Commit | None:
+        """The newest good commit; says so if it is not the newest one, and removes that one."""
         good: list[Commit] = []
         damaged: list[str] = []
         for batch in reversed(self._batches()):
@@ -120,7 +120,8 @@ class CommitLog:
             logger.warning(
                 "%s cannot be read: falling back to batch %d", " and ".join(damaged), good[0].batch
             )
-            self._remove_after(good[0].batch)
+            if mend:
+                self._remove_after(good[0].batch)
         return good[0] if good else None
 
     def _read(self, batch: int) -> Commit:

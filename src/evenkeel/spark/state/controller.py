@@ -44,7 +44,8 @@ class Interval:
         latest = np.zeros(keys.size)
         # The last report of a key wins: that is what its state takes now.
         latest[rows] = memory
-        return cls(keys, np.bincount(rows, costs, keys.size), latest, float(unlisted))
+        summed = np.bincount(rows, costs, keys.size).astype(np.float64)
+        return cls(keys, summed, latest, float(unlisted))
 
     def largest(self, count: int) -> Interval:
         """The keys of most state; the others' cost counts as unlisted."""

@@ -6,7 +6,7 @@ offer no more than Spark asks of it (`spark.sql.streaming.checkpointFileManagerC
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -24,8 +24,9 @@ class Files:
     """The files below one folder; names are relative to it."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
-        self._jvm: Any = spark.sparkContext._jvm
-        conf = spark._jsparkSession.sessionState().newHadoopConf()  # type: ignore[attr-defined]
+        self._jvm = cast(Any, spark.sparkContext._jvm)
+        session: Any = spark._jsparkSession
+        conf = session.sessionState().newHadoopConf()
         root = self._jvm.org.apache.hadoop.fs.Path(folder)
         self._fs = root.getFileSystem(conf)
         self.folder = str(self._fs.makeQualified(root).toString())

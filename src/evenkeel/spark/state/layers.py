@@ -47,6 +47,8 @@ class PlacedState:
 
     slots: Slots
     table: RoutingTable
+    home: Column
+    """Where the table has the key of a row, as an expression of its `hash`."""
     base: Layer
     recent: tuple[Layer, ...]
     files: tuple[LayerFile, ...]
@@ -58,34 +60,31 @@ class PlacedState:
     ) -> PlacedState:  # fmt: skip
         """Read what a commit names, and place it by `table`, for any number of workers."""
         slots = Slots.of(spark, table.workers)
+        home = slots.column(table, F.col("hash"))
         paths = [files.path(each.path) for each in commit.layers] if commit is not None else []
 
         def layer(paths: list[str]) -> Layer:
             reader = spark.read.schema(shape.layer)
             rows = reader.parquet(*paths) if paths else spark.createDataFrame([], shape.layer)
-            routed = rows.withColumn("slot", slots.column(table, F.col("hash")))
+            routed = rows.withColumn("slot", home)
             held = newest(placed(routed, slots.workers)).localCheckpoint(eager=False)
             return Layer(held, held)
 
         recent = (layer(paths[1:]),) if len(paths) > 1 else ()
         found = () if commit is None else commit.layers
-        return cls(slots, table, layer(paths[:1]), recent, found)
+        return cls(slots, table, home, layer(paths[:1]), recent, found)
 
     @property
     def frame(self) -> DataFrame:
         """Every version of every key."""
         return _union([self.base, *self.recent])
 
-    def home(self) -> Column:
-        """Where the table has the key of a row."""
-        return self.slots.column(self.table, F.col("hash"))
-
     def touched(self, rows: DataFrame, now: int | None) -> DataFrame:
         """All versions of the keys that have rows, or whose time-out may have passed."""
         wanted = rows.select("slot", "hash")
         if now is not None:
             # An older version may be due where the newest is not: the slot sees all and decides.
-            due = self.frame.where((F.col("due") <= now) & (F.col("slot") == self.home()))
+            due = self.frame.where((F.col("due") <= now) & (F.col("slot") == self.home))
             wanted = wanted.unionAll(due.select("slot", "hash"))
         wanted = wanted.toDF("wanted_slot", "wanted_hash").hint("shuffle_hash")
         # By hash: a key that shares it comes along in vain, and null keys need no care.
@@ -101,13 +100,13 @@ class PlacedState:
         if table is self.table:
             return self, None
         target = self.slots.column(table, F.col("hash"))
-        leaving = (F.col("slot") == self.home()) & (F.col("slot") != target)
+        leaving = (F.col("slot") == self.home) & (F.col("slot") != target)
         # The new slot must be a column: a literal would be another kind of partitioning.
         moved = newest(self.frame.where(leaving)).where("state is not null")
         held = placed(moved.withColumn("slot", target), self.slots.workers)
         held = held.localCheckpoint(eager=False)
         layer = Layer(held, held)
-        return replace(self, table=table, recent=(*self.recent, layer)), layer
+        return replace(self, table=table, home=target, recent=(*self.recent, layer)), layer
 
     def with_layer(self, layer: Layer, file: LayerFile) -> PlacedState:
         """One layer more, the newest."""
@@ -115,14 +114,14 @@ class PlacedState:
 
     def merged_recent(self) -> DataFrame:
         """The newest versions of all layers but the base."""
-        return newest(_union(self.recent).where(F.col("slot") == self.home()))
+        return newest(_union(self.recent).where(F.col("slot") == self.home))
 
     def merged_whole(self, recent: DataFrame) -> DataFrame:
         """The base with `recent` over it, without the keys that were forgotten.
 
         Only here may the mark of a forgotten key go: an older layer's version would come back.
         """
-        base = self.base.frame.where(F.col("slot") == self.home())
+        base = self.base.frame.where(F.col("slot") == self.home)
         names = {name: f"newer_{name}" for name in ("slot", "hash", "key")}
         newer = recent.select(*(F.col(name).alias(new) for name, new in names.items()))
         same = reduce(
@@ -155,5 +154,5 @@ def placed(frame: DataFrame, workers: int) -> DataFrame:
 
 def free(held: DataFrame) -> None:
     """Drop the blocks of a local checkpoint; without this they stay until the driver ends."""
-    plan: Any = held._jdf.logicalPlan()  # type: ignore[attr-defined]
+    plan: Any = held._jdf.logicalPlan()
     plan.rdd().unpersist(False)

@@ -98,10 +98,11 @@ class StateRun:
             merged, replaced = merge(done.state, self.files, number, self.work.merge_after)
             migrated = _amount(moved)
         reached("merged", number)
-        planning = self._commit(number, query, merged, done)
-        self.state = merged
+        commit, planning = self._planned(number, query, merged, done)
+        self.log.write(commit)
+        self.commit, self.table, self.state = commit, commit.table, merged
         reached("committed", number)
-        self.log.clean(self.commit)
+        self.log.clean(commit)
         reached("cleaned", number)
         for frame in (done.rows, *replaced):
             free(frame)
@@ -139,8 +140,10 @@ class StateRun:
             now = batch_time(self.spark_files, number)
         return SlotStep(work.processor, work.shape, work.form, number, now, work.timeout)
 
-    def _commit(self, number: int, query: str, state: PlacedState, done: Processed) -> float:
-        """Plan the next batch and write everything down; returns the seconds of planning."""
+    def _planned(
+        self, number: int, query: str, state: PlacedState, done: Processed
+    ) -> tuple[Commit, float]:
+        """What is to be written down, the next batch's table with it, and the time to plan it."""
         began = time.perf_counter()
         plan = None
         if self.controller.learn(done.reports):
@@ -151,7 +154,7 @@ class StateRun:
         if old is not None:
             events.append(old.newest_event)
         version = 0 if old is None else old.table_version
-        commit = Commit(
+        return Commit(
             batch=number,
             query=query,
             key=self.work.shape.key_type.json(),
@@ -161,10 +164,7 @@ class StateRun:
             layers=state.files,
             newest_event=max((event for event in events if event is not None), default=None),
             memory=self.controller.to_json(),
-        )
-        self.log.write(commit)
-        self.commit, self.table = commit, commit.table
-        return planning
+        ), planning
 
     def _report(
         self,

@@ -24,12 +24,12 @@ def _sizes(array: pa.Array) -> NDArray[np.int64]:
     kind = array.type
     if pa.types.is_struct(kind):
         children = [row_bytes(child) for child in array.flatten()]
-        return np.sum(children, axis=0, dtype=np.int64)
+        return np.asarray(np.sum(children, axis=0), dtype=np.int64)
     if pa.types.is_map(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _list_sizes(array)
     if _has_length(kind):
         lengths = pc.fill_null(pc.binary_length(array), 0)
-        return lengths.to_numpy(zero_copy_only=False).astype(np.int64)
+        return np.asarray(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)
     width = max(1, kind.bit_width // 8) if not pa.types.is_null(kind) else 0
     return np.full(len(array), width, dtype=np.int64)
 
@@ -42,13 +42,9 @@ def _list_sizes(array: pa.Array) -> NDArray[np.int64]:
         children = row_bytes(array.values)
     ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(children)])
     offsets = array.offsets.to_numpy()
-    return np.diff(ends[offsets])
+    return np.asarray(np.diff(ends[offsets]), dtype=np.int64)
 
 
 def _has_length(kind: pa.DataType) -> bool:
-    return (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-    )
+    kinds = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    return any(kind.equals(each) for each in kinds)

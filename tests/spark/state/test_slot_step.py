@@ -1,0 +1,267 @@
+"""One slot without Spark: what a processor is given, and what becomes of what it returns."""
+
+from __future__ import annotations
+
+import datetime
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql.types import (
+    DoubleType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from evenkeel.errors import SchemaError
+from evenkeel.spark.state.processor import FunctionProcessor, Processor
+from evenkeel.spark.state.reports import MOST_KEYS, SlotReport
+from evenkeel.spark.state.shape import OUTPUT, REPORT, STATE, StateShape, arrow_type
+from evenkeel.spark.state.sizes import row_bytes
+from evenkeel.spark.state.slot_step import SlotStep
+
+SECOND = 1_000_000
+
+
+def struct(**fields):
+    return StructType([StructField(name, kind) for name, kind in fields.items()])
+
+
+def shape_of(key=("word",), event_time=None) -> StateShape:
+    rows = struct(id=LongType(), word=StringType(), number=DoubleType(), at=TimestampType())
+    state = struct(n=LongType(), seen=StringType())
+    return StateShape(key, rows, state, struct(word=StringType(), n=LongType()), event_time)
+
+
+def rows_of(shape: StateShape, rows: list[dict]) -> pa.Table:
+    full = [{"id": None, "word": None, "number": None, "at": None, **row} for row in rows]
+    packed = pa.array(full, arrow_type(shape.rows))
+    # All keys share one hash: it must not matter.
+    return pa.table(
+        {
+            "slot": pa.array([5] * len(rows), pa.int32()),
+            "hash": pa.array([9] * len(rows), pa.int64()),
+            "row": packed,
+        }
+    )
+
+
+def states_of(shape: StateShape, states: list[dict]) -> pa.Table:
+    schema = pa.schema([pa.field("slot", pa.int32()), *arrow_type(shape.layer)])
+    full = [{"slot": 5, "hash": 9, "due": None, "bytes": 0, **state} for state in states]
+    return pa.Table.from_pylist(full, schema=schema)
+
+
+def run(processor, shape, rows, states=(), *, batch=7, now=None, timeout=None, form="arrow"):
+    if not isinstance(processor, Processor):
+        processor = FunctionProcessor(processor)
+    step = SlotStep(processor, shape, form, batch, now, timeout)
+    results = step.function()((pa.scalar(5),), rows_of(shape, rows), states_of(shape, states))
+    found = results.to_pylist()
+    kept = [row for row in found if row["kind"] == STATE]
+    output = [row["output"] for row in found if row["kind"] == OUTPUT]
+    [report] = [row["report"] for row in found if row["kind"] == REPORT]
+    return kept, output, SlotReport.from_bytes(report)
+
+
+def counting(key, rows, state):
+    n = rows.num_rows + (state["n"] if state else 0)
+    return [{"word": str(key), "n": n}], {"n": n, "seen": str(key)}
+
+
+words = st.none() | st.sampled_from(["a", "b", "", "Ω"])
+numbers = st.none() | st.sampled_from([0.0, -0.0, math.nan, 1.5])
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.lists(st.tuples(words, numbers), max_size=12),
+    states=st.lists(st.tuples(words, numbers, st.integers(0, 6)), max_size=8),
+)
+def test_each_key_meets_its_newest_state(rows, states):
+    shape = shape_of(key=("word", "number"))
+
+    def name(word, number):
+        return (word, "nan" if number is not None and math.isnan(number) else number)
+
+    held = [
+        {"key": {"word": w, "number": x}, "version": v, "state": {"n": 100 * v, "seen": ""}}
+        for w, x, v in states
+    ]
+    kept, output, report = run(counting, shape, [{"word": w, "number": x} for w, x in rows], held)
+    expected: dict = {}
+    for w, x in rows:
+        versions = [v for sw, sx, v in states if name(sw, sx) == name(w, x)]
+        start = 100 * max(versions) if versions else 0
+        expected[name(w, x)] = expected.get(name(w, x), start) + 1
+    assert {name(**row["key"]): row["state"]["n"] for row in kept} == expected
+    assert all(row["version"] == 7 and row["hash"] == 9 and row["slot"] == 5 for row in kept)
+    assert sorted(row["n"] for row in output) == sorted(expected.values())
+    assert report.totals.rows == len(rows)
+    assert report.totals.keys == len(expected)
+
+
+def test_a_single_key_column_is_a_value_and_several_are_a_tuple():
+    seen = []
+
+    def look(key, rows, state):
+        seen.append(key)
+        return None, None
+
+    run(look, shape_of(), [{"word": "a"}, {"word": None}])
+    run(look, shape_of(key=("word", "id")), [{"word": "a", "id": 3}])
+    assert seen == ["a", None, ("a", 3)]
+
+
+@pytest.mark.parametrize(
+    "given_rows",
+    [
+        lambda: [{"word": "x", "n": 1}],
+        lambda: pd.DataFrame({"n": [1], "word": ["x"]}),
+        lambda: pa.table({"n": pa.array([1], pa.int32()), "word": ["x"]}),
+        lambda: pa.record_batch({"word": ["x"], "n": [1]}),
+    ],
+)
+def test_output_comes_in_any_form(given_rows):
+    _, output, _ = run(lambda key, rows, state: (given_rows(), None), shape_of(), [{"word": "x"}])
+    assert output == [{"word": "x", "n": 1}]
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (([{"word": "x"}], None), "a row of the output has the fields word"),
+        ((pa.table({"m": [1]}), None), "the output has the fields m"),
+        (("text", None), "rows as str"),
+        ((None, {"n": 1}), "the state has the fields n"),
+        ((None, [1]), "its state as list"),
+    ],
+)
+def test_results_of_another_shape_are_refused(result, message):
+    with pytest.raises(SchemaError, match=message):
+        run(lambda key, rows, state: result, shape_of(), [{"word": "x"}])
+
+
+def test_pandas_rows_and_initial_state():
+    class Last(Processor):
+        def init(self, key):
+            return {"n": 10, "seen": "init"}
+
+        def process(self, key, rows, state):
+            assert isinstance(rows, pd.DataFrame)
+            return None, {**state, "n": state["n"] + len(rows)}
+
+    kept, output, _ = run(Last(), shape_of(), [{"word": "a"}] * 3, form="pandas")
+    assert kept[0]["state"] == {"n": 13, "seen": "init"}
+    assert output == []
+
+
+def test_state_none_leaves_a_mark_without_bytes():
+    held = [{"key": {"word": "a"}, "version": 3, "state": {"n": 5, "seen": "abc"}}]
+    [kept], _, report = run(lambda k, r, s: (None, None), shape_of(), [{"word": "a"}], held)
+    assert kept["state"] is None
+    assert kept["bytes"] == 0
+    assert report.memory.tolist() == [0]
+
+
+class Timed(Processor):
+    def process(self, key, rows, state):
+        n = rows.num_rows + (state["n"] if state else 0)
+        return [{"word": f"rows {rows['id'].to_pylist()}", "n": n}], {"n": n, "seen": ""}
+
+    def on_timer(self, key, state, now):
+        keep = None if state["n"] < 50 else {**state, "n": 1}
+        return [{"word": f"timer {now.isoformat()}", "n": state["n"]}], keep
+
+
+def at(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+
+
+def test_rows_come_in_event_time_and_late_ones_not_at_all():
+    shape = shape_of(event_time="at")
+    rows = [
+        {"id": 1, "word": "a", "at": at(30)},
+        {"id": 2, "word": "a", "at": at(19)},
+        {"id": 3, "word": "a", "at": at(25)},
+        {"id": 4, "word": "a", "at": None},
+        {"id": 5, "word": "late", "at": at(1)},
+    ]
+    [kept], output, report = run(Timed(), shape, rows, now=20 * SECOND, timeout=10 * SECOND)
+    assert output == [{"word": "rows [4, 3, 1]", "n": 3}]
+    assert kept["due"] == 40 * SECOND
+    assert report.totals.late == 2
+    assert report.totals.newest == 30 * SECOND
+
+
+def test_a_time_out_passes_before_the_rows_that_come_after_it():
+    shape = shape_of(event_time="at")
+    held = [
+        {"key": {"word": "rows"}, "version": 1, "due": 15 * SECOND, "state": {"n": 2, "seen": ""}},
+        {"key": {"word": "idle"}, "version": 1, "due": 20 * SECOND, "state": {"n": 60, "seen": ""}},
+        {"key": {"word": "busy"}, "version": 1, "due": 5 * SECOND, "state": {"n": 8, "seen": ""}},
+        {"key": {"word": "busy"}, "version": 2, "due": 21 * SECOND, "state": {"n": 9, "seen": ""}},
+        {"key": {"word": "gone"}, "version": 2, "due": None, "state": None},
+    ]
+    rows = [{"id": 1, "word": "rows", "at": at(22)}]
+    kept, output, report = run(Timed(), shape, rows, held, now=20 * SECOND, timeout=10 * SECOND)
+    moment = "timer 1970-01-01T00:00:20+00:00"
+    assert output == [
+        {"word": moment, "n": 2},
+        {"word": "rows [1]", "n": 1},
+        {"word": moment, "n": 60},
+    ]
+    by_key = {row["key"]["word"]: row for row in kept}
+    assert set(by_key) == {"rows", "idle"}
+    assert by_key["rows"]["due"] == 32 * SECOND
+    assert by_key["idle"]["state"]["n"] == 1
+    assert by_key["idle"]["due"] == 30 * SECOND
+    assert report.totals.timers == 2
+
+
+def test_time_outs_in_the_time_of_batches():
+    shape = shape_of()
+    held = [{"key": {"word": "a"}, "version": 1, "due": 9, "state": {"n": 2, "seen": ""}}]
+    [a, b], output, _ = run(Timed(), shape, [{"word": "b", "id": 1}], held, now=10, timeout=5)
+    assert (a["due"], b["state"]) == (15, None)
+    assert [row["n"] for row in output] == [1, 2]
+
+
+def test_reports_list_the_costliest_keys_and_sum_up_the_rest():
+    count = MOST_KEYS + 10
+    numbers = np.arange(count, dtype=np.int64)
+    report = SlotReport.of(
+        3, numbers, numbers, numbers.astype(np.float64), numbers, newest=None, timers=0, late=0
+    )
+    again = SlotReport.from_bytes(report.to_bytes())
+    assert again.totals == report.totals
+    assert again.hashes.tolist() == list(range(10, count))
+    assert again.totals.unlisted_rows == 45
+    assert again.totals.unlisted_seconds == pytest.approx(45)
+    assert again.totals.rows == numbers.sum()
+
+
+def test_bytes_of_nested_values():
+    rows = pa.array(
+        [
+            {"words": ["ab", None], "pairs": [("k", 1)], "flag": True},
+            None,
+            {"words": None, "pairs": [], "flag": None},
+        ],
+        pa.struct(
+            [
+                ("words", pa.list_(pa.string())),
+                ("pairs", pa.map_(pa.string(), pa.int64())),
+                ("flag", pa.bool_()),
+            ]
+        ),
+    )
+    assert row_bytes(rows).tolist() == [2 + 9 + 1, 0, 0]
+    assert row_bytes(rows.slice(2)).tolist() == [0]
