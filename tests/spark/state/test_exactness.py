@@ -1,0 +1,132 @@
+"""State and output equal a recomputation, whatever moves, restarts or fails in between."""
+
+from __future__ import annotations
+
+import logging
+import random
+
+import pytest
+from tests.spark.state.batches import Driver, Reference, random_batches, shuffle_tables
+
+from evenkeel.errors import StateError
+from evenkeel.spark.retries import physical_plan
+from evenkeel.spark.state import batch_job, faults
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_tables_and_any_workers(spark, tmp_path, monkeypatch, seed):
+    shuffle_tables(monkeypatch, seed)
+    draw = random.Random(seed)
+    timed = seed % 2 == 0
+    settings = {"merge_after": 2, "window": 3}
+    if timed:
+        settings |= {"event_time": "at", "delay": "5 seconds", "timeout": "12 seconds"}
+    driver = Driver(spark, tmp_path, settings)
+    reference = Reference(delay=5.0, timeout=12.0) if timed else Reference()
+    run = driver.start(workers=4)
+    moved = 0
+    for number, rows in enumerate(random_batches(seed, 9)):
+        if number in (3, 7):
+            run = driver.start(workers=draw.choice([1, 2, 3, 5]))  # a restart
+        if number == 5:
+            run.workers = 3  # while running
+        run(driver.frame(rows), number)
+        reference.batch(rows)
+        moved += run.progress[-1].migrated_keys
+    assert moved > 0
+    driver.assert_same(reference)
+
+
+class Died(Exception):
+    pass
+
+
+def test_a_failure_between_any_two_writes(spark, tmp_path, monkeypatch):
+    shuffle_tables(monkeypatch, seed=7)
+    driver, reference = Driver(spark, tmp_path, {"merge_after": 1}), Reference()
+    failing = dict(enumerate(faults.POINTS, start=1))
+
+    def die(point, batch):
+        if failing.get(batch) == point:
+            del failing[batch]
+            raise Died(point)
+
+    stop = faults.wait_at_points(die)
+    try:
+        run = driver.start(workers=3)
+        for number, rows in enumerate(random_batches(11, len(failing) + 2)):
+            frame = driver.frame(rows)
+            if number in failing:
+                with pytest.raises(Died):
+                    run(frame, number)
+                run = driver.start(workers=3)
+            run(frame, number)
+            run(frame, number)  # Spark had not heard of the end of the batch
+            reference.batch(rows)
+    finally:
+        stop()
+    assert not failing
+    driver.assert_same(reference)
+    named = {layer.path for layer in run.commit.layers}
+    kept = {f"layers/{name}" for name in run.files.names("layers")}
+    assert named <= kept
+    assert len(run.files.names("commits")) == 3
+
+
+def test_what_does_not_fit_is_refused(spark, tmp_path, caplog):
+    driver, reference = Driver(spark, tmp_path, {}), Reference()
+    batches = random_batches(3, 4)
+    run = driver.start(workers=2)
+    for number, rows in enumerate(batches[:3]):
+        run(driver.frame(rows), number)
+        reference.batch(rows)
+    frame = driver.frame(batches[3])
+
+    with pytest.raises(StateError, match="ends with batch 2 and the query goes on with 4"):
+        run(frame, 4)
+
+    run = driver.start(workers=2)
+    spark.sparkContext.setLocalProperty("sql.streaming.queryId", "another")
+    with pytest.raises(StateError, match="belongs to query query 1 and this is another"):
+        run(frame, 3)
+
+    run = driver.start(workers=2)
+    original = run.work.shape.state
+    object.__setattr__(run.work.shape, "state", run.work.shape.output)
+    with pytest.raises(StateError, match="holds state whose state is"):
+        run(frame, 3)
+    object.__setattr__(run.work.shape, "state", original)
+
+    newest = tmp_path / "state" / "commits" / f"{2:012d}.json"
+    whole = newest.read_bytes()
+    newest.with_name(f".{newest.name}.crc").unlink()
+    newest.write_bytes(whole[: len(whole) // 2])
+    run = driver.start(workers=2)
+    with caplog.at_level(logging.WARNING, logger="evenkeel"):
+        run(driver.frame(batches[2]), 2)
+    assert "falling back to batch 1" in caplog.text
+    run(frame, 3)
+    reference.batch(batches[3])
+    driver.assert_same(reference)
+
+
+def test_state_stays_where_it_is(spark, tmp_path, monkeypatch):
+    """Rows are shuffled to their worker and results once more; the state never is."""
+    plans = []
+
+    def watched(rows, slots):
+        if "kind" in rows.columns:
+            plans.append(physical_plan(rows))
+        return rows.repartition(slots, "slot")
+
+    monkeypatch.setattr(batch_job, "placed", watched)
+    driver = Driver(spark, tmp_path, {})
+    run = driver.start(workers=3)
+    for number, rows in enumerate(random_batches(5, 2)):
+        run(driver.frame(rows), number)
+    assert plans
+    for plan in plans:
+        assert "FlatMapCoGroupsInArrow" in plan
+        assert "Exchange" not in plan
