@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs format lock clean java
+.PHONY: help demo test lint bench chaos docs format lock clean java
 
 help: ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ lint: $(READY) ## Check style, types, import rules and generated tables
 
 bench: $(READY) ## Measure speed; prints ratios to their yardsticks
 	@$(BIN)/evenkeel bench
+
+chaos: $(READY) java ## Kill drivers and executors of a stateful stream; check every row
+	@$(BIN)/python tools/chaos.py $(CHAOS)
 
 docs: $(READY) ## Write the generated tables of README and docs
 	@$(BIN)/python tools/generate_docs.py

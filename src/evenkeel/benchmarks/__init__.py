@@ -14,6 +14,7 @@ from evenkeel.benchmarks import (
     spark_gain,
     spark_overhead,
     streaming_mergeable,
+    streaming_stateful,
 )
 from evenkeel.benchmarks.measuring import Row
 
@@ -23,7 +24,7 @@ ALL: dict[str, Callable[[Path | None], Iterable[Row]]] = {
     "planners": lambda _: planners.run(),
     "posg": lambda _: posg.run(),
     "spark": lambda data: chain(spark_overhead.run(), spark_gain.run(data)),
-    "streaming": lambda _: streaming_mergeable.run(),
+    "streaming": lambda _: chain(streaming_mergeable.run(), streaming_stateful.run()),
 }
 """Every benchmark by its name, given a folder of real streams if there is one."""
 

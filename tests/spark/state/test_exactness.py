@@ -39,7 +39,7 @@ def test_any_tables_and_any_workers(spark, tmp_path, monkeypatch, seed):
     driver.assert_same(reference)
 
 
-class Died(Exception):
+class KilledError(Exception):
     pass
 
 
@@ -51,7 +51,7 @@ def test_a_failure_between_any_two_writes(spark, tmp_path, monkeypatch):
     def die(point, batch):
         if failing.get(batch) == point:
             del failing[batch]
-            raise Died(point)
+            raise KilledError(point)
 
     stop = faults.wait_at_points(die)
     try:
@@ -59,7 +59,7 @@ def test_a_failure_between_any_two_writes(spark, tmp_path, monkeypatch):
         for number, rows in enumerate(random_batches(11, len(failing) + 2)):
             frame = driver.frame(rows)
             if number in failing:
-                with pytest.raises(Died):
+                with pytest.raises(KilledError):
                     run(frame, number)
                 run = driver.start(workers=3)
             run(frame, number)

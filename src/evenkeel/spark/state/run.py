@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,6 +22,7 @@ from evenkeel.spark.state.settings import stay_put
 from evenkeel.spark.state.slot_step import SlotStep
 from evenkeel.spark.state.spark_log import batch_time, query_id
 from evenkeel.spark.state.work import Work
+from evenkeel.spark.streaming.feeds import Feed, log_feed
 from evenkeel.spark.streaming.progress import BatchProgress
 
 Sink = Callable[[DataFrame, int], object]
@@ -44,12 +45,20 @@ class StateRun:
     come again too, and is skipped. What is in memory is never trusted after an error.
     """
 
-    def __init__(self, work: Work, files: Files, spark_files: Files, sink: Sink) -> None:
+    def __init__(
+        self,
+        work: Work,
+        files: Files,
+        spark_files: Files,
+        sink: Sink,
+        feeds: Sequence[Feed] = (log_feed,),
+    ) -> None:
         self.work = work
         self.workers = work.workers
         self.files = files
         self.spark_files = spark_files
         self.sink = sink
+        self.feeds = feeds
         self.log = CommitLog(files)
         self.commit: Commit | None = None
         self.controller = work.controller()
@@ -191,7 +200,8 @@ class StateRun:
             rebalance_seconds=planning,
         )
         self.progress.append(record)
-        logger.info("%s", record)
+        for feed in self.feeds:
+            feed(record)
 
     def _check_shape(self, commit: Commit) -> None:
         shape = self.work.shape

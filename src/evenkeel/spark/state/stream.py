@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -24,6 +26,7 @@ from evenkeel.spark.state.run import Sink, StateRun
 from evenkeel.spark.state.shape import StateShape
 from evenkeel.spark.state.spark_log import rewind
 from evenkeel.spark.state.work import Duration, Work, micros
+from evenkeel.spark.streaming.feeds import Feed, lines_feed, log_feed
 from evenkeel.spark.streaming.progress import BatchProgress
 
 
@@ -128,7 +131,7 @@ class StatefulStream:
         last = CommitLog(files).last()
         if last is not None:
             rewind(spark_files, last.batch)
-        self._run = StateRun(self.work, files, spark_files, _function(sink))
+        self._run = StateRun(self.work, files, spark_files, _function(sink), _feeds(files.folder))
         writer = self.stream.writeStream.foreachBatch(self._run)
         writer = writer.option("checkpointLocation", spark_files.folder)
         return (writer.trigger(**trigger) if trigger else writer).start()
@@ -144,6 +147,13 @@ class StatefulStream:
         if self._run is None:
             raise ParameterError("the stream is not started; give workers to stateful instead")
         self._run.workers = workers
+
+
+def _feeds(folder: str) -> list[Feed]:
+    """The log, and JSON lines in the checkpoint where that is a folder of this machine."""
+    if not folder.startswith("file:"):
+        return [log_feed]
+    return [log_feed, lines_feed(Path(urlsplit(folder).path).parent)]
 
 
 def _function(sink: Sink | str) -> Sink:
