@@ -147,7 +147,7 @@ def _discard(output: DataFrame, batch: int) -> None:
 def _transform_with_state(session: SparkSession, folder: str) -> list[float]:
     """Spark's own operator on the same stream; seconds of each batch up to the first change."""
     import pandas as pd
-    from pyspark.sql.streaming import StatefulProcessor
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
     class Count(StatefulProcessor):
         def init(self, handle: Any) -> None:

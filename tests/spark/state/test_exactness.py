@@ -27,10 +27,10 @@ def test_any_tables_and_any_workers(spark, tmp_path, monkeypatch, seed):
     reference = Reference(delay=5.0, timeout=12.0) if timed else Reference()
     run = driver.start(workers=4)
     moved = 0
-    for number, rows in enumerate(random_batches(seed, 9)):
-        if number in (3, 7):
+    for number, rows in enumerate(random_batches(seed, 7)):
+        if number in (2, 5):
             run = driver.start(workers=draw.choice([1, 2, 3, 5]))  # a restart
-        if number == 5:
+        if number == 4:
             run.workers = 3  # while running
         run(driver.frame(rows), number)
         reference.batch(rows)
