@@ -6,6 +6,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -242,5 +243,10 @@ def _amount(moved: Layer | None) -> tuple[int, int]:
 
 
 def _lost_blocks(error: Exception) -> bool:
-    text = str(error)
-    return "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in text or "Checkpoint block" in text
+    """Whether somewhere among its causes a block of kept state is missing."""
+    cause: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    texts = [str(error)]
+    while cause is not None:
+        texts.append(str(cause.toString()))
+        cause = cause.getCause()
+    return any("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in text for text in texts)

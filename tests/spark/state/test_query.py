@@ -1,0 +1,148 @@
+"""Stateful streams as streaming queries: start, restart, fall back, refuse."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import StreamingQueryException
+
+import evenkeel as ek
+from evenkeel.errors import (
+    EvenkeelError,
+    KeyTypeError,
+    ParameterError,
+    SessionError,
+    UnknownNameError,
+)
+from evenkeel.spark.streaming import read_lines, read_state, stateful
+
+pytestmark = pytest.mark.spark
+
+
+def counting():
+    """Made here, so that it travels."""
+
+    class Counting(ek.streaming.Processor):
+        def process(self, key, rows, state):
+            n = len(rows) + (state["n"] if state else 0)
+            return [{"key": key, "n": n, "what": "rows"}], {"n": n}
+
+        def on_timer(self, key, state, now):
+            return [{"key": key, "n": state["n"], "what": "timer"}], state
+
+    return Counting()
+
+
+class Stream:
+    def __init__(self, spark, folder):
+        self.spark, self.folder, self.keys, self.expected = spark, folder, [], []
+        (folder / "rows").mkdir()
+
+    def add(self, keys):
+        """A file, which is a batch: timers of all older keys, then its rows."""
+        known = Counter(self.keys)
+        self.expected += [(key, n, "timer") for key, n in known.items()]
+        self.keys += keys
+        counts = Counter(self.keys)
+        self.expected += [(key, counts[key], "rows") for key in set(keys)]
+        name = f"{len(list((self.folder / 'rows').iterdir())):04d}.parquet"
+        pq.write_table(pa.table({"key": pa.array(keys, pa.string())}), self.folder / "rows" / name)
+
+    def run(self, **changes):
+        rows = self.spark.readStream.schema("key string").option("maxFilesPerTrigger", 1)
+        settings = {
+            "schema": "key string, n bigint, what string",
+            "state_schema": "n bigint",
+            "checkpoint": str(self.folder / "checkpoint"),
+            "workers": 2,
+            "rows": "pandas",
+            "timeout": "0 seconds",
+        }
+        stream = stateful(
+            rows.parquet(str(self.folder / "rows")), "key", counting(), **settings | changes
+        )
+        query = stream.start(str(self.folder / "output"), availableNow=True)
+        query.awaitTermination()
+        return stream
+
+    def check(self):
+        output = self.spark.read.parquet(str(self.folder / "output")).drop("batch")
+        assert Counter(map(tuple, output.collect())) == Counter(self.expected)
+        state = read_state(self.spark, str(self.folder / "checkpoint"))
+        assert dict(map(tuple, state.collect())) == dict(Counter(self.keys))
+
+
+def test_restart_fall_back_and_refusal(spark, tmp_path, caplog):
+    stream = Stream(spark, tmp_path)
+    stream.add(["a", "a", None, "b"])
+    stream.add(["a", "c"])
+    first = stream.run()
+    stream.check()
+    assert [record.batch for record in first.progress] == [0, 1]
+    assert first.progress[0].rows == 4
+    assert read_lines(tmp_path / "checkpoint") == first.progress
+
+    # Spark has finished batch 1; the state that it left behind is lost.
+    newest = tmp_path / "checkpoint" / "state" / "commits" / f"{1:012d}.json"
+    newest.write_text("{")
+    stream.add(["b", None])
+    with caplog.at_level(logging.WARNING, logger="evenkeel"):
+        again = stream.run(workers=3)
+    assert "falling back to batch 0" in caplog.text
+    assert "batches 1 to 1 are run again" in caplog.text
+    assert [record.batch for record in again.progress] == [1, 2]
+    stream.check()
+
+    shutil.rmtree(tmp_path / "checkpoint" / "spark")
+    with pytest.raises(StreamingQueryException, match="belongs to query"):
+        stream.run()
+
+
+def test_mistakes_are_found_before_the_start(spark, tmp_path):
+    rows = spark.readStream.schema("key string, at string").parquet(str(tmp_path))
+    good = {
+        "schema": "n bigint",
+        "state_schema": "n bigint",
+        "checkpoint": str(tmp_path),
+        "workers": 2,
+    }
+
+    def refused(error, message, stream=rows, key="key", **changes):
+        with pytest.raises(error, match=message) as found:
+            stateful(stream, key, counting(), **good | changes)
+        assert isinstance(found.value, EvenkeelError)
+
+    refused(ParameterError, "wants a stream", stream=spark.range(3), key="id")
+    refused(UnknownNameError, "kye", key="kye")
+    refused(UnknownNameError, "did you mean 'mixed'", rebalancer="mixt")
+    refused(ParameterError, "table_size=99999", table_size=99999)
+    refused(ParameterError, "theta", theta=-1)
+    refused(ParameterError, "interval=0", interval=0)
+    refused(ParameterError, "cost='euros'", cost="euros")
+    refused(ParameterError, "rows='polars'", rows="polars")
+    refused(ParameterError, "merge_after=0", merge_after=0)
+    refused(ParameterError, "event_time='at' is string, not timestamp", event_time="at")
+    refused(UnknownNameError, "when", event_time="when")
+    refused(ParameterError, "timeout='soon' is not a duration", timeout="soon")
+    refused(ParameterError, "without columns", state_schema="")
+    collated = rows.selectExpr("key collate UTF8_LCASE key")
+    refused(KeyTypeError, "kept by the bytes of the key", stream=collated)
+
+    stream = stateful(rows, "key", counting(), **good)
+    with pytest.raises(ParameterError, match="not started"):
+        stream.scale(3)
+
+
+def test_spark_connect_is_told_what_it_lacks():
+    class DataFrame:
+        __module__ = "pyspark.sql.connect.dataframe"
+
+    with pytest.raises(SessionError, match="classic session"):
+        stateful(
+            DataFrame(), "key", counting(), schema="n int", state_schema="n int", checkpoint="x"
+        )
