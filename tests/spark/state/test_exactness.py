@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import random
 
+import numpy as np
 import pytest
 from tests.spark.state.batches import Driver, Reference, random_batches, shuffle_tables
 
 from evenkeel.errors import StateError
+from evenkeel.partitioners import KeyGrouping, RoutingTable
 from evenkeel.spark.retries import physical_plan
 from evenkeel.spark.state import batch_job, faults
 
@@ -36,6 +38,20 @@ def test_any_tables_and_any_workers(spark, tmp_path, monkeypatch, seed):
         reference.batch(rows)
         moved += run.progress[-1].migrated_keys
     assert moved > 0
+    driver.assert_same(reference)
+
+
+def test_a_key_forgotten_away_from_home_stays_forgotten_when_it_comes_back(spark, tmp_path):
+    driver, reference = Driver(spark, tmp_path, {"rebalancer": None}), Reference()
+    run = driver.start(workers=2)
+    there, back = ([(1, "a", 1, None)], [(13, "a", 1, None)]), [(14, "a", 1, None)]
+    for number, rows in enumerate((*there, back)):
+        run(driver.frame(rows), number)
+        reference.batch(rows)
+        hashes = run.controller.statistics().keys
+        home = int(KeyGrouping(2).router().route(hashes)[0])
+        owner = 1 - home if number == 0 else home
+        run.table = RoutingTable(2, hashes, np.array([owner], dtype=np.int32))
     driver.assert_same(reference)
 
 

@@ -235,10 +235,11 @@ class StateRun:
 
 
 def _amount(moved: Layer | None) -> tuple[int, int]:
-    """Keys and bytes that moved."""
+    """Keys and bytes that moved; a mark that a key was forgotten is neither."""
     if moved is None:
         return 0, 0
-    [(keys, size)] = moved.frame.agg(F.count(F.lit(1)), F.sum("bytes")).collect()
+    kept = moved.frame.where("state is not null")
+    [(keys, size)] = kept.agg(F.count(F.lit(1)), F.sum("bytes")).collect()
     return int(keys), int(size or 0)
 
 

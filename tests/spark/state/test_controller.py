@@ -1,0 +1,139 @@
+"""From reports to tables, and what a commit carries: without Spark."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from evenkeel.errors import StateError, UnknownNameError
+from evenkeel.partitioners import RoutingTable
+from evenkeel.rebalancing import Level, Mixed
+from evenkeel.spark.state.commits import Commit, LayerFile
+from evenkeel.spark.state.controller import Controller, Interval, planner_of
+from evenkeel.spark.state.reports import SlotReport
+
+# Hashes whose upper bits send them to worker 0 of 2.
+KEYS = np.arange(1, 9, dtype=np.int64)
+
+
+def report(hashes, rows, memory=None) -> SlotReport:
+    rows = np.asarray(rows, dtype=np.int64)
+    size = rows if memory is None else np.asarray(memory, dtype=np.int64)
+    seconds = rows.astype(np.float64)
+    return SlotReport.of(
+        0, np.asarray(hashes, np.int64), rows, seconds, size, newest=None, timers=0, late=0
+    )
+
+
+def controller(**changes) -> Controller:
+    settings = {"planner": Mixed(theta=0.1), "theta": 0.1, "interval": 1, "window": 2}
+    return Controller(**settings | {"cost": "rows"} | changes)
+
+
+def test_an_unbalanced_interval_gives_a_better_table():
+    control = controller()
+    assert control.learn([report(KEYS, [10] * 8)])
+    plan = control.plan(RoutingTable(2), 2)
+    assert plan is not None
+    assert plan.loads.tolist() == [40.0, 40.0]
+    assert control.plan(plan.table, 2) is None  # level now
+
+
+def test_a_plan_that_gains_too_little_is_left_alone():
+    control = controller()
+    control.learn([report([1, 2], [1000, 1])])  # one key is the load
+    assert control.plan(RoutingTable(2), 2) is None
+    assert control.plan(RoutingTable(3), 2) is not None  # but other workers need other tables
+
+
+def test_without_a_planner_or_rows_keys_stay():
+    control = controller(planner=None)
+    control.learn([report(KEYS, [10] * 8)])
+    assert control.plan(RoutingTable(2), 2) is None
+    assert controller().plan(RoutingTable(2), 2) is None
+    control = controller()
+    control.learn([])
+    assert control.plan(RoutingTable(2), 2) is None
+
+
+def test_intervals_sum_costs_and_the_window_keeps_state():
+    control = controller(interval=2)
+    assert not control.learn([report([1, 2], [5, 5], [100, 200])])
+    assert control.learn([report([2, 3], [1, 1], [210, 300])])
+    known = control.statistics()
+    assert known.keys.tolist() == [1, 2, 3]
+    assert known.cost.tolist() == [5.0, 6.0, 1.0]
+    assert known.memory.tolist() == [100.0, 210.0, 300.0]
+    for _ in range(2):
+        control.learn([report([3], [4], [310])])
+    known = control.statistics()
+    assert known.cost.tolist() == [0.0, 0.0, 8.0]
+    assert known.memory.tolist() == [100.0, 210.0, 310.0]
+    for _ in range(2):
+        control.learn([])
+    assert control.statistics().keys.tolist() == [3]
+
+
+def test_memory_survives_a_commit():
+    control = controller()
+    control.learn([report(KEYS, [10] * 8, range(8))])
+    other = controller()
+    other.remember(json.loads(json.dumps(control.to_json())))
+    for name in ("keys", "cost", "memory"):
+        np.testing.assert_array_equal(
+            getattr(other.statistics(), name), getattr(control.statistics(), name)
+        )
+
+
+def test_a_long_memory_keeps_the_largest_keys_and_all_cost():
+    interval = Interval.of([report(range(100), range(100))], "rows")
+    kept = interval.largest(10)
+    assert kept.keys.tolist() == list(range(90, 100))
+    assert kept.cost.sum() + kept.unlisted == interval.cost.sum()
+
+
+def test_two_keys_of_one_hash_count_together():
+    interval = Interval.of([report([7, 7], [1, 2])], "rows")
+    assert interval.keys.tolist() == [7]
+    assert interval.cost.tolist() == [3.0]
+
+
+def test_planners_by_name():
+    assert planner_of("mixed", 0.2, 50) == Mixed(theta=0.2, table=50)
+    assert planner_of("minmig", 0.2, 50).theta == 0.2
+    assert planner_of(Level(), 0.2, 50) == Level()
+    assert planner_of(None, 0.2, 50) is None
+    with pytest.raises(UnknownNameError):
+        planner_of("best", 0.2, 50)
+
+
+def commit() -> Commit:
+    table = RoutingTable(3, np.array([2**63 + 5, 7], np.uint64), np.array([2, 0], np.int32))
+    layers = (LayerFile("layers/0-a", 10), LayerFile("layers/1-b", 2))
+    return Commit(4, "query", "key", "state", table, 9, layers, 17, {"intervals": []})
+
+
+def test_commits_come_back_as_written():
+    found = Commit.from_bytes(commit().to_bytes())
+    assert found.table.keys.tolist() == [7, 2**63 + 5]
+    assert found.table.owners.tolist() == [0, 2]
+    assert found.to_bytes() == commit().to_bytes()
+
+
+def test_damaged_commits_are_noticed_wherever_they_are_cut():
+    whole = commit().to_bytes()
+    for end in range(len(whole) - 1):
+        with pytest.raises(ValueError, match="checksum"):
+            Commit.from_bytes(whole[:end])
+    with pytest.raises(ValueError, match="checksum"):
+        Commit.from_bytes(whole.replace(b'"batch": 4', b'"batch": 5'))
+
+
+def test_another_format_is_refused(monkeypatch):
+    monkeypatch.setattr("evenkeel.spark.state.commits.FORMAT", 2)
+    later = commit().to_bytes()
+    monkeypatch.undo()
+    with pytest.raises(StateError, match="format 2 and this evenkeel reads format 1"):
+        Commit.from_bytes(later)
