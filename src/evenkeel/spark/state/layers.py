@@ -101,8 +101,8 @@ class PlacedState:
             return self, None
         target = self.slots.column(table, F.col("hash"))
         leaving = (F.col("slot") == self.home) & (F.col("slot") != target)
-        # Forgotten keys move too: an older version may lie where the key goes, left over from before
-        # it came here. The new slot must be a column: a literal is another kind of partitioning.
+        # Forgotten keys move too: where they go an older version may lie, left over from before.
+        # The new slot must be a column: a literal would be another kind of partitioning.
         moved = newest(self.frame.where(leaving))
         held = placed(moved.withColumn("slot", target), self.slots.workers)
         held = held.localCheckpoint(eager=False)
