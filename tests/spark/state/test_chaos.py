@@ -1,0 +1,24 @@
+"""Real kills: `make chaos` with a few of them. Minutes long: `pytest -m long`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+TOOL = Path(__file__).parents[3] / "tools" / "chaos.py"
+
+
+@pytest.mark.parametrize(("drivers", "executors"), [(3, 0), (1, 2)])
+def test_nothing_is_lost_or_doubled(drivers, executors):
+    command = [sys.executable, str(TOOL), "--drivers", str(drivers), "--executors", str(executors)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = {name: int(n) for name, n in re.findall(r"([a-z ]+): (\d+)", done.stdout)}
+    assert figures[" restarts"] >= drivers
+    assert figures[" rows checked"] > 0
