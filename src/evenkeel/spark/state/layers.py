@@ -13,10 +13,13 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from evenkeel.partitioners import RoutingTable
+from evenkeel.partitioners.contract import KeyHashes, WorkerIds
 from evenkeel.spark.state.commits import Commit, LayerFile
 from evenkeel.spark.state.files import Files
 from evenkeel.spark.state.shape import StateShape
@@ -52,6 +55,8 @@ class PlacedState:
     base: Layer
     recent: tuple[Layer, ...]
     files: tuple[LayerFile, ...]
+    movers: KeyHashes
+    """Keys that have changed worker since the base was made: these may have left-overs."""
 
     @classmethod
     def load(
@@ -72,7 +77,8 @@ class PlacedState:
 
         recent = (layer(paths[1:]),) if len(paths) > 1 else ()
         found = () if commit is None else commit.layers
-        return cls(slots, table, home, layer(paths[:1]), recent, found)
+        nobody = np.empty(0, dtype=np.uint64)
+        return cls(slots, table, home, layer(paths[:1]), recent, found, nobody)
 
     @property
     def frame(self) -> DataFrame:
@@ -84,7 +90,7 @@ class PlacedState:
         wanted = rows.select("slot", "hash")
         if now is not None:
             # An older version may be due where the newest is not: the slot sees all and decides.
-            due = self.frame.where((F.col("due") <= now) & (F.col("slot") == self.home))
+            due = self.at_home(self.frame.where(F.col("due") <= now))
             wanted = wanted.unionAll(due.select("slot", "hash"))
         wanted = wanted.toDF("wanted_slot", "wanted_hash").hint("shuffle_hash")
         # By hash: a key that shares it comes along in vain, and null keys need no care.
@@ -94,20 +100,45 @@ class PlacedState:
     def under(self, table: RoutingTable) -> tuple[PlacedState, Layer | None]:
         """The same state under another table, and the state that moves.
 
-        Only keys that change worker are copied. The scan for them compares two columns that are
-        both functions of the hash, so it needs neither a join nor the list of changed keys.
+        Only keys that change worker are copied: those that either table names and the two send to
+        different workers. Forgotten keys move too: where they go an older version may lie.
         """
         if table is self.table:
             return self, None
-        target = self.slots.column(table, F.col("hash"))
-        leaving = (F.col("slot") == self.home) & (F.col("slot") != target)
-        # Forgotten keys move too: where they go an older version may lie, left over from before.
+        named = np.union1d(self.table.keys, table.keys)
+        before, after = (each.router().route(named) for each in (self.table, table))
+        changed = before != after
+        leaving = self._pairs(named[changed], before[changed], after[changed])
         # The new slot must be a column: a literal would be another kind of partitioning.
-        moved = newest(self.frame.where(leaving))
-        held = placed(moved.withColumn("slot", target), self.slots.workers)
+        same = (F.col("hash") == F.col("mover")) & (F.col("slot") == F.col("from"))
+        moved = self.frame.join(F.broadcast(leaving), same).withColumn("slot", F.col("to"))
+        held = newest(placed(moved.select(*COLUMNS), self.slots.workers))
         held = held.localCheckpoint(eager=False)
         layer = Layer(held, held)
-        return replace(self, table=table, home=target, recent=(*self.recent, layer)), layer
+        home = self.slots.column(table, F.col("hash"))
+        movers = np.union1d(self.movers, named[changed])
+        recent = (*self.recent, layer)
+        return replace(self, table=table, home=home, recent=recent, movers=movers), layer
+
+    def at_home(self, frame: DataFrame) -> DataFrame:
+        """Rows of the state without those that were left over when their key moved."""
+        if not self.movers.size:
+            return frame
+        owners = self.table.router().route(self.movers)
+        homes = self._pairs(self.movers, owners, owners)
+        stray = (F.col("hash") == F.col("mover")) & (F.col("slot") != F.col("to"))
+        return frame.join(F.broadcast(homes), stray, "left_anti")
+
+    def _pairs(self, keys: KeyHashes, before: WorkerIds, after: WorkerIds) -> DataFrame:
+        """Keys with their old and new slots, small enough for a broadcast.
+
+        As expressions the tables would be repeated for every layer, and planning would take longer
+        than the batch.
+        """
+        numbers = np.array(self.slots.numbers, dtype=np.int32)
+        columns = {"mover": keys.view(np.int64), "from": numbers[before], "to": numbers[after]}
+        spark = self.base.frame.sparkSession
+        return spark.createDataFrame(pa.table(columns))
 
     def with_layer(self, layer: Layer, file: LayerFile) -> PlacedState:
         """One layer more, the newest."""
@@ -115,14 +146,14 @@ class PlacedState:
 
     def merged_recent(self) -> DataFrame:
         """The newest versions of all layers but the base."""
-        return newest(_union(self.recent).where(F.col("slot") == self.home))
+        return newest(self.at_home(_union(self.recent)))
 
     def merged_whole(self, recent: DataFrame) -> DataFrame:
         """The base with `recent` over it, without the keys that were forgotten.
 
         Only here may the mark of a forgotten key go: an older layer's version would come back.
         """
-        base = self.base.frame.where(F.col("slot") == self.home)
+        base = self.at_home(self.base.frame)
         names = {name: f"newer_{name}" for name in ("slot", "hash", "key")}
         newer = recent.select(*(F.col(name).alias(new) for name, new in names.items()))
         same = reduce(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from pyspark.sql import DataFrame
 
 from evenkeel.spark.state.batch_job import watched, write
@@ -34,6 +35,6 @@ def merge(
     whole = state.merged_whole(recent).localCheckpoint(eager=False)
     file = write(*watched(whole), files, batch)
     base = Layer(whole, whole)
-    return replace(state, base=base, recent=(), files=(file,)), [
-        *replaced, state.base.held, recent
-    ]  # fmt: skip
+    nobody = np.empty(0, dtype=np.uint64)
+    merged = replace(state, base=base, recent=(), files=(file,), movers=nobody)
+    return merged, [*replaced, state.base.held, recent]
