@@ -1,1 +1,25 @@
-"""Complete programs on the public API."""
+"""Complete programs on the public API: one app, one file, each with its data, run and check."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from evenkeel.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from evenkeel.apps.contract import App
+
+ALL: dict[str, str] = {
+    "wordcount": "the most frequent words of a text",
+    "in-degree": "the vertices of a graph with the most edges coming in",
+}
+"""Every app of `evenkeel run` by name, and what it finds; each is a module of this folder."""
+
+
+def load(name: str) -> App:
+    """The app of that name. Needs pyspark, which naming the apps does not."""
+    if name not in ALL:
+        raise UnknownNameError("app", name, ALL)
+    app: App = importlib.import_module(f"evenkeel.apps.{name.replace('-', '_')}").APP
+    return app

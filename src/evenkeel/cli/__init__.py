@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from evenkeel.cli import bench, compare, demo, diagnose, rebalance, reproduce, simulate
+from evenkeel.cli import bench, compare, demo, diagnose, rebalance, reproduce, run, simulate
 from evenkeel.cli.terminal import errors
 from evenkeel.errors import EvenkeelError
 
@@ -24,6 +24,7 @@ app.command()(simulate.simulate)
 app.command()(compare.compare)
 app.command()(rebalance.rebalance)
 app.command()(reproduce.reproduce)
+app.command()(run.run)
 app.command()(bench.bench)
 
 

@@ -1,0 +1,51 @@
+"""What an app is made of, for `evenkeel run` and the tests to run them all alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame, SparkSession
+
+import evenkeel as ek
+
+Scheme: TypeAlias = str | ek.Plan
+Figure: TypeAlias = int | float | str | bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an app found: the first rows of its result, and figures about it."""
+
+    rows: list[dict[str, Any]]
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    loads: NDArray[np.float64] | None = None
+    """What each worker was given, where the app saw it while it ran."""
+    replicas: int | None = None
+    """How many partial states there were, where the app saw them."""
+
+
+@dataclass(frozen=True)
+class App:
+    """One program: where its rows come from, how they are spread, what is right."""
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    """What the input must have."""
+    need: ek.Need
+    schemes: tuple[str, ...]
+    """What `--compare` compares; the first is taken if none is named."""
+    generate: Callable[[SparkSession], DataFrame]
+    """An input for those who bring none."""
+    prepare: Callable[[DataFrame], DataFrame]
+    """From the input to rows with the key."""
+    run: Callable[[DataFrame, Scheme, int], Answer]
+    """On prepared rows, by a scheme, on so many workers."""
+    reference: Callable[[DataFrame], Any]
+    """What plain Spark (or plain Python) makes of the prepared rows."""
+    agrees: Callable[[Answer, Any], bool]
+    """Whether an answer is what the reference says it must be."""

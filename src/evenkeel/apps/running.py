@@ -1,0 +1,97 @@
+"""Running an app by a scheme: timed, its spread counted, its answer compared with the reference."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+import evenkeel as ek
+from evenkeel.apps.contract import Answer, App
+from evenkeel.metrics import max_over_mean
+from evenkeel.spark.routes import MEASURED
+
+_WORKER = "__evenkeel_run_worker"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run."""
+
+    app: str
+    scheme: str
+    workers: int
+    rows: int
+    seconds: float
+    """Planning included, where the scheme plans."""
+    reference_seconds: float
+    max_over_mean: float
+    replicas: int
+    matches_reference: bool
+    answer: Answer
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields of `evenkeel run --json`."""
+        fields = {name: value for name, value in vars(self).items() if name != "answer"}
+        return {**fields, "figures": dict(self.answer.figures)}
+
+
+class Runner:
+    """One app on one input, on which schemes can be tried in turn."""
+
+    def __init__(self, app: App, rows: DataFrame, workers: int) -> None:
+        self.app, self.workers = app, workers
+        self.prepared = app.prepare(rows)
+        self.rows = self.prepared.count()
+        self.reference, self.reference_seconds = _timed(lambda: app.reference(self.prepared))
+
+    def run(self, scheme: str) -> Run:
+        """Run the app by one scheme."""
+        answer, seconds = _timed(
+            lambda: self.app.run(
+                self.prepared,
+                self._plan(scheme) if scheme in MEASURED else scheme,
+                self.workers,
+            )
+        )
+        loads, replicas = answer.loads, answer.replicas
+        if loads is None or replicas is None:
+            loads, replicas = self._spread(scheme)
+        return Run(
+            app=self.app.name,
+            scheme=scheme,
+            workers=self.workers,
+            rows=self.rows,
+            seconds=seconds,
+            reference_seconds=self.reference_seconds,
+            max_over_mean=max_over_mean(loads),
+            replicas=replicas,
+            matches_reference=self.app.agrees(answer, self.reference),
+            answer=answer,
+        )
+
+    def _plan(self, scheme: str) -> ek.Plan:
+        app = self.app
+        return ek.plan(self.prepared, app.key, self.workers, need=app.need, scheme=scheme)
+
+    def _spread(self, scheme: str) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
+        """Rows on each worker, and (worker, key) pairs: a pass of its own, outside the time."""
+        routed = self._plan(scheme).with_worker(self.prepared, _WORKER)
+        pairs = routed.groupBy(_WORKER, *self.app.key).agg(F.count(F.lit(1)).alias("rows"))
+        each = pairs.groupBy(_WORKER).agg(F.sum("rows").alias("rows"), F.count("*").alias("pairs"))
+        loads = np.zeros(self.workers)
+        found = each.collect()
+        for row in found:
+            loads[row[_WORKER]] = row["rows"]
+        return loads, sum(row["pairs"] for row in found)
+
+
+def _timed(job: Callable[[], Any]) -> tuple[Any, float]:
+    started = time.perf_counter()
+    result = job()
+    return result, time.perf_counter() - started

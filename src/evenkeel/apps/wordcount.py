@@ -1,0 +1,58 @@
+"""The most frequent words of a text: a mergeable count by word.
+
+lines ──> words ──(word: scheme)──> workers: count ──> merge by word ──> the highest counts
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import evenkeel as ek
+from evenkeel.apps.contract import Answer, App, Scheme
+from evenkeel.apps.ranking import ranked, same
+from evenkeel.workloads import ZipfStream
+
+WORDS_PER_LINE = 20
+
+
+def word_counts(words: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> DataFrame:
+    """`word`, and how often it occurs as `count`."""
+    return ek.groupBy(words, "word", workers=workers, scheme=scheme).agg(count=ek.count())
+
+
+def words_of(text: DataFrame) -> DataFrame:
+    """One row for each word of the column `text`, in lower case and without punctuation."""
+    words = F.explode(F.split(F.lower("text"), r"[^\p{L}\p{N}']+"))
+    return text.select(words.alias("word")).where("word != ''")
+
+
+def random_text(spark: SparkSession) -> DataFrame:
+    """10,000 lines of 20 words, drawn from 20,000 by Zipf's law."""
+    drawn = np.concatenate(list(ZipfStream(1.0, 20_000, 10_000 * WORDS_PER_LINE).ids()))
+    lines = np.char.add("w", drawn.astype(str)).reshape(-1, WORDS_PER_LINE)
+    return spark.createDataFrame(pa.table({"text": [" ".join(line) for line in lines]}))
+
+
+def _run(words: DataFrame, scheme: Scheme, workers: int) -> Answer:
+    return ranked(word_counts(words, scheme, workers), "word", count="count")
+
+
+def _reference(words: DataFrame) -> Answer:
+    return ranked(words.groupBy("word").count(), "word", count="count")
+
+
+APP = App(
+    name="wordcount",
+    key=("word",),
+    columns=("text",),
+    need=ek.Need.MERGEABLE,
+    schemes=("planned-split", "pkg", "kg"),
+    generate=random_text,
+    prepare=words_of,
+    run=_run,
+    reference=_reference,
+    agrees=same,
+)

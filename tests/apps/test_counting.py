@@ -1,0 +1,75 @@
+"""The counting apps give plain Spark's counts by every scheme, and runs report what they did."""
+
+from __future__ import annotations
+
+import pytest
+from tests.spark.cases import assert_cases_agree
+
+from evenkeel.apps import ALL, in_degree, load, wordcount
+from evenkeel.apps.running import Runner
+from evenkeel.errors import UnknownNameError
+
+pytestmark = pytest.mark.spark
+
+EDGES = [(i % 7, i % 3 if i % 2 else i) for i in range(300)]
+LINES = [("The cat, the dog & the mouse's tail.",), ("",), (None,), ("THE dog! Ünder öl 42 42",)]
+
+
+def test_in_degrees_are_plain_sparks(spark):
+    edges = in_degree.fed_by_source(spark.createDataFrame(EDGES, "source int, target int"))
+    expected = edges.groupBy("target").count().withColumnRenamed("count", "degree")
+    schemes = ("auto", *in_degree.APP.schemes)
+    assert_cases_agree(
+        {f"degrees/{each}": in_degree.in_degrees(edges, each, workers=3) for each in schemes},
+        {"degrees": expected},
+    )
+
+
+def test_words_are_split_and_counted(spark):
+    words = wordcount.words_of(spark.createDataFrame(LINES, "text string"))
+    counted = {
+        row["word"]: row["count"] for row in wordcount.word_counts(words, "pkg", 3).collect()
+    }
+    assert counted == {
+        "the": 4,
+        "dog": 2,
+        "42": 2,
+        "cat": 1,
+        "mouse's": 1,
+        "tail": 1,
+        "ünder": 1,
+        "öl": 1,
+    }
+
+
+def test_a_run_tells_time_balance_memory_and_whether_it_is_right(spark):
+    edges = spark.createDataFrame(EDGES, "source int, target int")
+    runner = Runner(in_degree.APP, edges, workers=4)
+    found = {scheme: runner.run(scheme).as_dict() for scheme in ("kg", "pkg")}
+    keys = len({target for _, target in EDGES})
+    assert {each["matches_reference"] for each in found.values()} == {True}
+    assert {each["rows"] for each in found.values()} == {300}
+    assert found["kg"]["replicas"] == keys == found["kg"]["figures"]["keys"]
+    assert keys < found["pkg"]["replicas"] <= 2 * keys
+    assert found["pkg"]["max_over_mean"] < found["kg"]["max_over_mean"]
+
+
+def test_a_wrong_answer_is_noticed(spark):
+    words = wordcount.words_of(spark.createDataFrame(LINES, "text string"))
+    right = wordcount.APP.reference(words)
+    missing = wordcount.APP.run(words.where("word != 'tail'"), "kg", 2)
+    assert not wordcount.APP.agrees(missing, right)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_app_generates_its_input(spark, name):
+    app = load(name)
+    rows = app.generate(spark)
+    assert app.name == name
+    assert set(app.columns) <= set(rows.columns)
+    assert set(app.key) <= set(app.prepare(rows).columns)
+
+
+def test_an_unknown_app_is_named():
+    with pytest.raises(UnknownNameError, match="did you mean 'wordcount'"):
+        load("wordcuont")

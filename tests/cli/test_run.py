@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+FIELDS = {"app", "scheme", "seconds", "max_over_mean", "replicas", "rows", "matches_reference"}
+classic_only = pytest.mark.skipif(
+    os.environ.get("EVENKEEL_TEST_MODE") == "connect", reason="the command starts a classic session"
+)
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("to be or not to be\nthat is the question, to be sure\n")
+    return path
+
+
+@pytest.mark.spark
+@classic_only
+def test_compare_prints_the_contract(run, spark, text):
+    code, out, _ = run("run", "wordcount", "--input", str(text), "--compare", "--json")
+    rows = json.loads(out)
+    assert code == 0
+    assert [row["scheme"] for row in rows] == ["planned-split", "pkg", "kg"]
+    assert all(set(row) >= FIELDS and row["matches_reference"] for row in rows)
+    assert {row["rows"] for row in rows} == {13}
+
+
+@pytest.mark.spark
+@classic_only
+def test_columns_of_other_names(run, spark, tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("source,key\n1,2\n3,2\n1,3\n")
+    words = ["run", "in-degree", "--input", str(path), "--scheme", "kg", "--workers", "2"]
+    code, out, _ = run(*words, "--column", "target=key")
+    assert code == 0
+    assert "right" in out
+    assert max(map(len, out.splitlines())) <= 80
+    code, _, err = run(*words)
+    assert code == 2
+    assert "--column target=COLUMN" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["wordcuont"], "did you mean 'wordcount'?"),
+        (["wordcount", "--scheme", "sg"], "sg does not keep the promise mergeable"),
+        (["wordcount", "--scheme", "kg", "--compare"], "leave out --scheme kg"),
+        (["wordcount", "--workers", "0"], "workers=0"),
+        (["wordcount", "--input", "nowhere.txt"], "there is no file nowhere.txt"),
+        (["wordcount", "--column", "text"], "is not NAME=VALUE"),
+    ],
+)
+def test_bad_input_is_told_before_spark_starts(run, words, message):
+    code, out, err = run("run", *words)
+    assert (code, out) == (2, "")
+    assert message in " ".join(err.split())
