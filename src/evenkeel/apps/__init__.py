@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ALL: dict[str, str] = {
     "wordcount": "the most frequent words of a text",
     "in-degree": "the vertices of a graph with the most edges coming in",
+    "heavy-hitters": "the heaviest keys in bounded memory, with bounds on their counts",
 }
 """Every app of `evenkeel run` by name, and what it finds; each is a module of this folder."""
 
