@@ -67,7 +67,7 @@ def test_every_app_generates_its_input(spark, name):
     rows = app.generate(spark)
     assert app.name == name
     assert set(app.columns) <= set(rows.columns)
-    assert set(app.key) <= set(app.prepare(rows).columns)
+    assert set(app.key) <= set(app.routed(app.prepare(rows)).columns)
 
 
 def test_an_unknown_app_is_named():

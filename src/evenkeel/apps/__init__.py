@@ -14,6 +14,8 @@ ALL: dict[str, str] = {
     "wordcount": "the most frequent words of a text",
     "in-degree": "the vertices of a graph with the most edges coming in",
     "heavy-hitters": "the heaviest keys in bounded memory, with bounds on their counts",
+    "naive-bayes": "the classes of documents by the words in them",
+    "decision-tree": "a decision tree from histograms of every feature",
 }
 """Every app of `evenkeel run` by name, and what it finds; each is a module of this folder."""
 

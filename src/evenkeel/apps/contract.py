@@ -42,10 +42,12 @@ class App:
     generate: Callable[[SparkSession], DataFrame]
     """An input for those who bring none."""
     prepare: Callable[[DataFrame], DataFrame]
-    """From the input to rows with the key."""
+    """From the input to what the app works on, with the key unless `routed` makes it."""
     run: Callable[[DataFrame, Scheme, int], Answer]
     """On prepared rows, by a scheme, on so many workers."""
     reference: Callable[[DataFrame], Any]
     """What plain Spark (or plain Python) makes of the prepared rows."""
     agrees: Callable[[Answer, Any], bool]
     """Whether an answer is what the reference says it must be."""
+    routed: Callable[[DataFrame], DataFrame] = lambda prepared: prepared
+    """From prepared rows to those that the scheme spreads, where they are others."""

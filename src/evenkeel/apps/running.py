@@ -27,6 +27,7 @@ class Run:
     scheme: str
     workers: int
     rows: int
+    """That the scheme has spread."""
     seconds: float
     """Planning included, where the scheme plans."""
     reference_seconds: float
@@ -47,7 +48,8 @@ class Runner:
     def __init__(self, app: App, rows: DataFrame, workers: int) -> None:
         self.app, self.workers = app, workers
         self.prepared = app.prepare(rows)
-        self.rows = self.prepared.count()
+        self.routed = app.routed(self.prepared)
+        self.rows = self.routed.count()
         self.reference, self.reference_seconds = _timed(lambda: app.reference(self.prepared))
 
     def run(self, scheme: str) -> Run:
@@ -77,11 +79,11 @@ class Runner:
 
     def _plan(self, scheme: str) -> ek.Plan:
         app = self.app
-        return ek.plan(self.prepared, app.key, self.workers, need=app.need, scheme=scheme)
+        return ek.plan(self.routed, app.key, self.workers, need=app.need, scheme=scheme)
 
     def _spread(self, scheme: str) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
         """Rows on each worker, and (worker, key) pairs: a pass of its own, outside the time."""
-        routed = self._plan(scheme).with_worker(self.prepared, _WORKER)
+        routed = self._plan(scheme).with_worker(self.routed, _WORKER)
         pairs = routed.groupBy(_WORKER, *self.app.key).agg(F.count(F.lit(1)).alias("rows"))
         each = pairs.groupBy(_WORKER).agg(F.sum("rows").alias("rows"), F.count("*").alias("pairs"))
         loads = np.zeros(self.workers)

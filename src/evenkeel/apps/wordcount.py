@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import evenkeel as ek
@@ -23,10 +23,14 @@ def word_counts(words: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> 
     return ek.groupBy(words, "word", workers=workers, scheme=scheme).agg(count=ek.count())
 
 
+def words_in(text: str) -> Column:
+    """The words of a column of text, in lower case and without punctuation, as an array."""
+    return F.array_remove(F.split(F.lower(text), r"[^\p{L}\p{N}']+"), "")
+
+
 def words_of(text: DataFrame) -> DataFrame:
-    """One row for each word of the column `text`, in lower case and without punctuation."""
-    words = F.explode(F.split(F.lower("text"), r"[^\p{L}\p{N}']+"))
-    return text.select(words.alias("word")).where("word != ''")
+    """One row for each word of the column `text`."""
+    return text.select(F.explode(words_in("text")).alias("word"))
 
 
 def random_text(spark: SparkSession) -> DataFrame:
