@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from tests.spark.cases import assert_cases_agree
+from tests.spark.streams import final, read_batches, run_stream, write_batches
 
 from evenkeel.apps import ALL, in_degree, load, wordcount
 from evenkeel.apps.running import Runner
 from evenkeel.errors import UnknownNameError
+from evenkeel.testing import assert_same_result
 
 pytestmark = pytest.mark.spark
 
@@ -40,6 +42,15 @@ def test_words_are_split_and_counted(spark):
         "ünder": 1,
         "öl": 1,
     }
+
+
+def test_words_of_a_stream_are_counted_so_far(spark, tmp_path):
+    batches = [LINES[:2], LINES[2:], LINES[:1]]
+    schema = write_batches(spark, tmp_path / "in", "text string", batches)
+    stream = wordcount.words_of(read_batches(spark, tmp_path / "in", schema))
+    output = run_stream(wordcount.word_counts(stream, "pkg", workers=2), "update", tmp_path)
+    text = spark.createDataFrame([row for batch in batches for row in batch], "text string")
+    assert_same_result(final(output, ["word"]), wordcount.words_of(text).groupBy("word").count())
 
 
 def test_a_run_tells_time_balance_memory_and_whether_it_is_right(spark):

@@ -19,8 +19,13 @@ WORDS_PER_LINE = 20
 
 
 def word_counts(words: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> DataFrame:
-    """`word`, and how often it occurs as `count`."""
-    return ek.groupBy(words, "word", workers=workers, scheme=scheme).agg(count=ek.count())
+    """`word`, and how often it occurs as `count`; of a stream, so far.
+
+    On a stream the aggregation period is the micro-batch: at its end the workers' counts are
+    merged into the state.
+    """
+    group = ek.streaming.groupBy if words.isStreaming else ek.groupBy
+    return group(words, "word", workers=workers, scheme=scheme).agg(count=ek.count())
 
 
 def words_in(text: str) -> Column:
