@@ -1,14 +1,10 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
 FIELDS = {"app", "scheme", "seconds", "max_over_mean", "replicas", "rows", "matches_reference"}
-classic_only = pytest.mark.skipif(
-    os.environ.get("EVENKEEL_TEST_MODE") == "connect", reason="the command starts a classic session"
-)
 
 
 @pytest.fixture
@@ -19,7 +15,6 @@ def text(tmp_path):
 
 
 @pytest.mark.spark
-@classic_only
 def test_compare_prints_the_contract(run, spark, text):
     code, out, _ = run("run", "wordcount", "--input", str(text), "--compare", "--json")
     rows = json.loads(out)
@@ -30,7 +25,6 @@ def test_compare_prints_the_contract(run, spark, text):
 
 
 @pytest.mark.spark
-@classic_only
 def test_columns_of_other_names(run, spark, tmp_path):
     path = tmp_path / "edges.csv"
     path.write_text("source,key\n1,2\n3,2\n1,3\n")
@@ -52,7 +46,7 @@ def test_columns_of_other_names(run, spark, tmp_path):
         (["wordcount", "--scheme", "kg", "--compare"], "leave out --scheme kg"),
         (["wordcount", "--workers", "0"], "workers=0"),
         (["wordcount", "--input", "nowhere.txt"], "there is no file nowhere.txt"),
-        (["wordcount", "--column", "text"], "is not NAME=VALUE"),
+        (["wordcount", "--column", "text"], "--column 'text' is not NAME=VALUE"),
     ],
 )
 def test_bad_input_is_told_before_spark_starts(run, words, message):

@@ -25,6 +25,7 @@ from pyspark.sql import functions as F
 
 import evenkeel as ek
 from evenkeel.apps.contract import Answer, App, Scheme
+from evenkeel.apps.placing import by_key, made_ready
 from evenkeel.apps.tree_growing import (
     Floats,
     Histograms,
@@ -35,7 +36,6 @@ from evenkeel.apps.tree_growing import (
     local_histograms,
 )
 from evenkeel.errors import InputError
-from evenkeel.partitioners.serialization import build
 from evenkeel.sketches.streaming_histogram import StreamingHistogram
 
 DEPTH = 4
@@ -65,7 +65,7 @@ class Learning:
 
     def _histograms(self, tree: Tree, level: int) -> Histograms:
         sent = messages(self.rows, tree, level)
-        placed = ek.repartition(sent, "feature", self.workers, scheme=self.scheme, need="any-row")
+        placed = by_key(sent, "feature", self.scheme, self.workers)
         found: dict[Where, list[StreamingHistogram]] = {}
         for row in placed.mapInArrow(histograms(self.bins), HISTOGRAM).collect():
             masses = np.array(row["masses"])
@@ -137,8 +137,8 @@ _NUMBERS = pa.list_(pa.float64())
 
 
 def _matrix(features: pa.ListArray) -> Floats:
-    found: Floats = np.array(features.to_pylist(), dtype=np.float64).reshape(len(features), -1)
-    return found
+    found: Floats = np.array(features.to_pylist(), dtype=np.float64)
+    return found if len(features) else np.empty((0, 1))
 
 
 def labels_of_leaves(rows: DataFrame, tree: Tree) -> dict[int, Counter[str]]:
@@ -178,14 +178,14 @@ def prepared(table: DataFrame) -> DataFrame:
 
 
 def _run(rows: DataFrame, scheme: Scheme, workers: int) -> Answer:
-    learning = Learning(rows, scheme, workers)
+    how, replicas = made_ready(messages(rows, Tree.root(DEPTH)), "feature", scheme, workers)
+    learning = Learning(rows, how, workers)
     tree = learning.tree()
     leaves = labels_of_leaves(rows, tree)
-    how = scheme.partitioner if isinstance(scheme, ek.Plan) else build(scheme, workers)
     figures = {
         "accuracy": _accuracy(leaves),
         "histograms": learning.made,
-        "at most, by the formula": how.max_replicas * learning.merged,
+        "at most, by the formula": replicas * learning.merged,
     }
     return Answer(_in_rows(leaves), figures, learning.loads, learning.made)
 

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 import evenkeel as ek
 from evenkeel.apps.contract import Answer, App, Scheme
+from evenkeel.apps.placing import by_key
 from evenkeel.errors import ParameterError
 
 SCHEMA = "entity string, kind string, cost int, task int"
@@ -59,8 +60,7 @@ def enriched(rows: DataFrame, scheme: Scheme = "posg", workers: int = 8) -> Data
         if not isinstance(mapped, DataFrame):
             raise ParameterError("enrich takes a batch; for streams see ek.mapInArrow")
         return mapped
-    placed = ek.repartition(rows, "entity", workers, scheme=scheme, need="any-row")
-    return placed.mapInArrow(look_up, SCHEMA)
+    return by_key(rows, "entity", scheme, workers).mapInArrow(look_up, SCHEMA)
 
 
 def _answer(result: DataFrame, workers: int) -> Answer:

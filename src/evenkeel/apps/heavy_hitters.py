@@ -21,8 +21,8 @@ from pyspark.sql import functions as F
 
 import evenkeel as ek
 from evenkeel.apps.contract import Answer, App, Scheme
+from evenkeel.apps.placing import by_key, made_ready
 from evenkeel.hashing import hash_keys
-from evenkeel.partitioners.serialization import build
 from evenkeel.sketches.space_saving import SpaceSaving
 
 COUNTERS = 100
@@ -54,8 +54,7 @@ def summaries(
     rows: DataFrame, scheme: Scheme = "pkg", workers: int = 8, counters: int = COUNTERS
 ) -> DataFrame:
     """Every worker's counters."""
-    # A summary takes any rows: what is asked of the scheme is few summaries per key.
-    placed = ek.repartition(rows.select("key"), "key", workers, scheme=scheme, need="any-row")
+    placed = by_key(rows.select("key"), "key", scheme, workers)
     return placed.mapInArrow(summarised(counters), SCHEMA)
 
 
@@ -109,16 +108,16 @@ def _highest(numbers: Iterable[int], count: int) -> list[int]:
 
 def heavy_hitters(rows: DataFrame, scheme: Scheme, workers: int, counters: int) -> Answer:
     """The heaviest keys with bounds on their counts, and how wide the bounds of the first are."""
-    parts = [tuple(row) for row in summaries(rows, scheme, workers, counters).collect()]
-    how = scheme.partitioner if isinstance(scheme, ek.Plan) else build(scheme, workers)
-    found = merged(parts, counters, how.max_replicas)
+    how, replicas = made_ready(rows, "key", scheme, workers)
+    parts = [tuple(row) for row in summaries(rows, how, workers, counters).collect()]
+    found = merged(parts, counters, replicas)
     loads = np.zeros(workers)
     for worker, _, estimate, _ in parts:
         loads[worker] += estimate  # SpaceSaving counts every row in exactly one counter.
     errors = [each.at_most - each.at_least for each in found.hitters[:10]]
     figures = {
         "counters": len(parts),
-        "most workers of a key": how.max_replicas,
+        "most workers of a key": replicas,
         "mean error of the first 10": float(np.mean(errors)) if errors else 0.0,
         "unlisted keys occur at most": found.unseen,
     }

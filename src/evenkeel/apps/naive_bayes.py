@@ -22,6 +22,7 @@ import evenkeel as ek
 from evenkeel.apps.contract import Answer, App, Scheme
 from evenkeel.apps.ranking import same
 from evenkeel.apps.wordcount import words_in
+from evenkeel.errors import InputError
 from evenkeel.workloads import ZipfStream
 
 KEPT_BACK = 5
@@ -108,6 +109,8 @@ def classified(documents: DataFrame, model: Model) -> DataFrame:
 
 
 def _answer(documents: DataFrame, model: Model) -> Answer:
+    if not model.documents:
+        raise InputError("naive-bayes has no documents to learn from; give it some more")
     right = F.count_if(F.col("label") == F.col("predicted"))
     by_label = classified(kept_back(documents), model).groupBy("label")
     found = by_label.agg(F.count("*").alias("documents"), right.alias("right"))

@@ -43,6 +43,7 @@ Workers = Annotated[int, typer.Option(help="How many workers to spread the rows 
 Compare = Annotated[bool, typer.Option("--compare", help="Run by several schemes, side by side.")]
 
 SHOWN = 10
+TRIED = 500
 
 
 def run(
@@ -69,7 +70,7 @@ def run(
     check_workers(workers)
     if compare and scheme is not None:
         raise ParameterError(f"--compare chooses the schemes; leave out --scheme {scheme}")
-    names = parse_settings(column or [])
+    names = parse_settings(column or [], "--column", "text=body")
     if input_path is not None:
         check_file(input_path, lines=True)
     app = load(name)
@@ -101,6 +102,11 @@ def _runs(
         spark = local_session(partitions=workers)
         rows = app.generate(spark) if path is None else read_table(spark, path, lines=True)
         rows = _with_columns(app, renamed(rows, names))
+        if len(schemes) > 1:
+            status.update("Starting Python workers ...")  # for all alike: a first run is not it
+            trial = Runner(app, rows.limit(TRIED), workers)
+            for scheme in schemes:
+                trial.run(scheme)
         status.update("Reading, and computing the reference ...")
         runner = Runner(app, rows, workers)
         runs = []
@@ -122,7 +128,8 @@ def _with_columns(app: App, rows: DataFrame) -> DataFrame:
 
 def _show(app: App, runs: Sequence[Run]) -> None:
     found = runs[0].answer
-    console.print(_rows(found.rows[:SHOWN], f"{app.name}: {ALL[app.name]}"))
+    console.print(f"{app.name}: {ALL[app.name]}", highlight=False)
+    console.print(_rows(found.rows[:SHOWN]))
     console.print(_comparison(runs))
     for name in found.figures:
         console.print(_figures(runs, name), highlight=False)
@@ -132,8 +139,8 @@ def _show(app: App, runs: Sequence[Run]) -> None:
     )
 
 
-def _rows(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
-    table = Table(*(rows[0] if rows else ()), title=title)
+def _rows(rows: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(*(rows[0] if rows else ()))
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     return table

@@ -17,7 +17,9 @@ from evenkeel.sketches.key_counts import KeyCounts
 from evenkeel.workloads import FileStream, LogNormalStream, Stream, ZipfStream
 
 
-def parse_settings(words: Sequence[str]) -> dict[str, str]:
+def parse_settings(
+    words: Sequence[str], option: str = "--set", example: str = "choices=3"
+) -> dict[str, str]:
     """The settings as names and values; a dash in a name is an underscore.
 
     >>> parse_settings(["source-by=key", "choices=3"])
@@ -27,7 +29,7 @@ def parse_settings(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not (name and equals and value):
-            raise ParameterError(f"--set {word!r} is not NAME=VALUE, such as choices=3")
+            raise ParameterError(f"{option} {word!r} is not NAME=VALUE, such as {example}")
         settings[name.replace("-", "_")] = value
     return settings
 

@@ -52,4 +52,5 @@ def read_table(spark: SparkSession, path: Path, lines: bool = False) -> DataFram
 
 def renamed(rows: DataFrame, names: Mapping[str, str]) -> DataFrame:
     """The rows with the columns `names` maps to, under the names that it maps from."""
-    return rows.withColumnsRenamed({found: wanted for wanted, found in names.items()})
+    hidden = [wanted for wanted in names if wanted not in names.values()]
+    return rows.drop(*hidden).withColumnsRenamed({found: wanted for wanted, found in names.items()})

@@ -7,6 +7,8 @@ import sys
 
 from pyspark.sql import SparkSession
 
+from evenkeel.spark.retries import CHECKSUMS
+
 
 def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
     """The session in use, or a quiet local one."""
@@ -21,5 +23,7 @@ def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .config("spark.sql.shuffle.partitions", str(partitions))
+        # The defaults since Spark 4.3: routes that depend on the order of rows want them.
+        .config(map=dict.fromkeys(CHECKSUMS, "true"))
         .getOrCreate()
     )
