@@ -62,7 +62,8 @@ def summarised(counters: int) -> Callable[[Iterable[pa.RecordBatch]], Iterator[p
     """From a worker's rows to its counters, in memory that does not grow with the rows."""
 
     def summary(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sketch, names = SpaceSaving(counters), {}
+        sketch = SpaceSaving(counters)
+        names: dict[int, str | None] = {}
         for batch in batches:
             hashes = hash_keys(batch.column(0))
             sketch.add(hashes)

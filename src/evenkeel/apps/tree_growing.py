@@ -82,7 +82,7 @@ def first_of(level: int) -> int:
     >>> [first_of(level) for level in range(3)]
     [0, 1, 3]
     """
-    return 2**level - 1
+    return (1 << level) - 1
 
 
 def best_split(histograms: Histograms) -> Split | None:

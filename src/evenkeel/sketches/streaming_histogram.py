@@ -45,7 +45,7 @@ class StreamingHistogram:
         if not (np.isfinite(points).all() and (masses > 0).all()):
             raise ParameterError("points must be finite numbers and their masses above 0")
         apart, where = np.unique(points, return_inverse=True)
-        together = np.bincount(where, weights=masses, minlength=apart.size)
+        together = np.bincount(where, weights=masses, minlength=apart.size).astype(np.float64)
         used = join_until(apart, together, bins)
         histogram._points[:used] = apart[:used]
         histogram._masses[:used] = together[:used]
