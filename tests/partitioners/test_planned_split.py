@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenkeel.errors import ParameterError
+from evenkeel.hashing import hash_ids
 from evenkeel.kernels.replanned import Interval
 from evenkeel.partitioners import Need, PlannedSplit
 from evenkeel.partitioners.planned_split import Lots
@@ -165,3 +166,9 @@ def test_settings_that_cannot_be_are_refused(settings, message):
         plan_split(KEYS, np.ones(KEYS.size), np.zeros(3), table=-1)
     with pytest.raises(ParameterError, match="one a worker"):
         plan_split(KEYS, np.ones(KEYS.size), np.zeros(3), capacities=np.ones(2))
+
+
+def test_it_knows_which_keys_it_cuts():
+    counts = KeyCounts(hash_ids(np.arange(3)), np.array([90, 5, 5]))
+    assert PlannedSplit(4, counts=counts).cut.tolist() == hash_ids(np.arange(1)).tolist()
+    assert PlannedSplit(4, mode="online").cut is None

@@ -94,6 +94,11 @@ class PlannedSplit(ArrayValue, Independent):
         return SplitTable(self.keys, self.starts, self.owners, self.shares)
 
     @property
+    def cut(self) -> KeyHashes | None:
+        """The only keys of which there are parts; None on line, where any may be cut."""
+        return None if self.mode == "online" else self.keys[np.diff(self.starts) > 1]
+
+    @property
     def need(self) -> Need:
         """Whole keys while none is or may be cut, else mergeable parts."""
         return Need.WHOLE_KEY if self.max_replicas == 1 else Need.MERGEABLE

@@ -29,7 +29,8 @@ from pyspark.sql.types import (
 )
 
 from evenkeel.errors import KeyTypeError, SchemaError
-from evenkeel.partitioners import Partitioner, PlannedSplit
+from evenkeel.partitioners import PlannedSplit
+from evenkeel.partitioners.contract import KeyHashes
 from evenkeel.spark.arrow_types import arrow_schema
 from evenkeel.spark.group_functions import (
     ArrowGroups,
@@ -65,7 +66,7 @@ def apply_and_merge(
     keyed = rows.withColumns(_key_columns(rows, route.key, helpers, groups))
     kept = [StructField(name, keyed.schema[name].dataType) for name in helpers]
     placed, worker = route.place(keyed)
-    cut = cut_keys(route.partitioner)
+    cut = route.partitioner.cut if isinstance(route.partitioner, PlannedSplit) else None
     if cut is not None and isinstance(groups, ArrowGroups) and not _takes_batches(function, merge):
         kept.append(StructField(_WHOLE, IntegerType()))
         placed = _marked(placed, route, worker, helpers, cut)
@@ -79,23 +80,15 @@ def apply_and_merge(
     return _applied(parts.groupBy(*(field.name for field in kept)), last, schema, groups)
 
 
-def cut_keys(partitioner: Partitioner) -> list[int] | None:
-    """The hashes of the only keys that the scheme splits; None if it may split any."""
-    if not isinstance(partitioner, PlannedSplit):
-        return None
-    cut: list[int] = partitioner.keys[np.diff(partitioner.starts) > 1].view(np.int64).tolist()
-    return cut
-
-
 def _takes_batches(function: Function, merge: Function) -> bool:
     return form_of(function).iterator or form_of(merge).iterator
 
 
 def _marked(
-    placed: DataFrame, route: Route, worker: str, helpers: Sequence[str], cut: Sequence[int]
+    placed: DataFrame, route: Route, worker: str, helpers: Sequence[str], cut: KeyHashes
 ) -> DataFrame:
     """Rows of whole keys with their worker instead of their key: all that the second step needs."""
-    is_cut = key_hash(placed, route.key).isin(list(cut))
+    is_cut = key_hash(placed, route.key).isin(cut.view(np.int64).tolist())
     keys = {name: F.when(is_cut, F.col(name)) for name in helpers}
     return placed.withColumns({_WHOLE: F.when(~is_cut, F.col(worker)), **keys})
 

@@ -204,11 +204,11 @@ def _how(
 
 def _rows_differ(rows: DataFrame, columns: Sequence[str], split: PlannedSplit) -> bool:
     """Whether the first rows of the keys that are cut can be told apart by their content."""
-    cut = split.keys[np.diff(split.starts) > 1].view(np.int64).tolist()
+    cut = split.keys if split.cut is None else split.cut
     hashed = key_hash(rows, columns)
     first = rows.select(hashed.alias("key"), content_hash(rows).alias("content"))
     seen = (
-        first.where(F.col("key").isin(cut))
+        first.where(F.col("key").isin(cut.view(np.int64).tolist()))
         .limit(20_000)
         .groupBy("key")
         .agg(F.count(F.lit(1)).alias("rows"), F.count_distinct("content").alias("different"))
