@@ -1,4 +1,4 @@
-"""Schemes that learn as they route: the compiled router, inside each task of the sending stage."""
+"""Schemes that learn as they route: the router, inside each task of the sending stage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pyspark import TaskContext
 from pyspark.sql import Column
 from pyspark.sql.pandas.functions import arrow_udf
 
-from evenkeel.partitioners import Partitioner
+from evenkeel.partitioners import Partitioner, PlannedSplit
+from evenkeel.partitioners.planned_split import Lots
+from evenkeel.spark.in_turn import Turns
 
 
 def routed_by_task(partitioner: Partitioner, key_hash: Column, order_matters: bool) -> Column:
@@ -31,12 +33,23 @@ def routed_by_task(partitioner: Partitioner, key_hash: Column, order_matters: bo
 def _route_batches(
     partitioner: Partitioner,
 ) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    starter = _light(partitioner)
+
     def route(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         context = TaskContext.get()
         source = context.partitionId() if context else 0
-        router = partitioner.router(source, source + 1)
+        router = starter.router(source, source + 1)
         for batch in batches:
             hashes = batch.to_numpy(zero_copy_only=False).view(np.uint64)
             yield pa.array(router.route(hashes), pa.int32())
 
     return route
+
+
+def _light(partitioner: Partitioner) -> Partitioner | Turns:
+    """The same routes without the compiler, where numpy is enough."""
+    if not isinstance(partitioner, PlannedSplit) or partitioner.mode == "online":
+        return partitioner
+    lots = Lots.of(partitioner.workers, partitioner.table)
+    keys, starts, owners, _ = lots.table
+    return Turns(partitioner.workers, keys, starts, owners, lots.thresholds, lots.aliases)
