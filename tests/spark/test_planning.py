@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from tests.spark.frames import awkward
 
 import evenkeel as ek
-from evenkeel.errors import NeedError, ParameterError, UnknownNameError
+from evenkeel.errors import EvenkeelError, NeedError, ParameterError, UnknownNameError
 from evenkeel.hashing import hash_keys
 from evenkeel.partitioners import KeyGrouping, RoutingTable
 from evenkeel.spark.lowering import WORKER
@@ -150,3 +150,24 @@ def test_bad_requests_are_refused(skewed):
         ek.plan(skewed, "key", WORKERS, capacities=[1.0, 2.0])
     with pytest.raises(ParameterError, match=r"sample=1\.5"):
         ek.plan(skewed, "key", WORKERS, sample=1.5)
+    with pytest.raises(UnknownNameError, match="no need 'whole'"):
+        ek.plan(skewed, "key", WORKERS, need="whole")
+    with pytest.raises(ParameterError, match=r"table=50001 is not in 0\.\.50000"):
+        ek.plan(skewed, "key", WORKERS, table=50_001)
+
+
+def test_bad_requests_are_refused_before_any_job(skewed, monkeypatch):
+    def job(*_: object) -> None:
+        raise AssertionError("a job ran")
+
+    made = ek.plan(skewed, "key", WORKERS)
+    monkeypatch.setattr("evenkeel.spark.planning.profile_keys", job)
+    for wrong in ({"scheme": "pgk"}, {"epsilon": 0}, {"table": -1}, {"capacities": [1.0]}):
+        with pytest.raises(EvenkeelError):
+            ek.plan(skewed, "key", WORKERS, **wrong)
+        with pytest.raises(EvenkeelError):
+            ek.groupBy(skewed, "key", workers=WORKERS, **wrong).agg(ek.top_k("id", 3))
+    with pytest.raises(ParameterError, match=r"keys, more than table=1; make one with plan"):
+        ek.groupBy(skewed, "key", scheme=made, table=1).agg(ek.top_k("id", 3))
+    with pytest.raises(ParameterError, match="epsilon shapes a plan, and this one is made"):
+        ek.groupBy(skewed, "key", scheme=made, epsilon=0.1).agg(ek.top_k("id", 3))

@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from evenkeel.errors import ParameterError
+from evenkeel.errors import ParameterError, UnknownNameError
 from evenkeel.kernels import KeyHashes, Loads, WorkerIds
 from evenkeel.partitioners.cost_messages import CostMessage
 
@@ -50,6 +50,16 @@ class Need(enum.Enum):
         """
         order = list(Need)
         return order.index(self) <= order.index(wanted)
+
+
+def need_named(name: str | Need) -> Need:
+    """The need of this name."""
+    if isinstance(name, Need):
+        return name
+    for need in Need:
+        if need.value == name:
+            return need
+    raise UnknownNameError("need", str(name), [need.value for need in Need])
 
 
 def _no_workers() -> NDArray[np.int32]:

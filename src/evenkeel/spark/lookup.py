@@ -20,7 +20,7 @@ from evenkeel.errors import ParameterError
 from evenkeel.partitioners.contract import KeyHashes
 
 MOST_ENTRIES = 1 << 14
-"""Above this a table travels as a broadcast DataFrame: a plan is no place for megabytes."""
+"""Above this a table is looked up in Python: a query plan is no place for megabytes."""
 
 
 def array_literal(values: Iterable[Any], kind: str) -> Column:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from evenkeel.errors import ParameterError
 from evenkeel.partitioners import Need, Partitioner, PlannedSplit
-from evenkeel.partitioners.contract import check_workers
+from evenkeel.partitioners.contract import check_epsilon, check_workers, need_named
 from evenkeel.partitioners.serialization import from_json, to_json
 from evenkeel.partitioners.split_planning import TABLE
 from evenkeel.spark.explaining import routing_in_words
@@ -23,8 +23,8 @@ from evenkeel.spark.keys import content_hash, key_columns, key_hash
 from evenkeel.spark.lowering import Draw, Lowering, is_pure, lowered, with_worker
 from evenkeel.spark.placement import place_by
 from evenkeel.spark.retries import checksums_are_on, is_replayable
-from evenkeel.spark.schemes import choose
-from evenkeel.spark.statistics import KeyProfile, profile_keys
+from evenkeel.spark.schemes import check_legal, choose
+from evenkeel.spark.statistics import KeyProfile, check_table, profile_keys
 
 _log = logging.getLogger("evenkeel")
 
@@ -124,10 +124,14 @@ def plan(
     columns = key_columns(rows, key)
     workers = default_workers(rows) if workers is None else workers
     check_workers(workers)
+    check_epsilon(epsilon)
+    check_table(table)
+    wanted = need_named(need)
+    if scheme != "auto":
+        check_legal(scheme, wanted)
+    speeds = _speeds(capacities, workers)
     profile = profile_keys(rows, columns, workers, sample)
-    return plan_from(
-        rows, columns, profile, Need(need), scheme, _speeds(capacities, workers), epsilon, table
-    )
+    return plan_from(rows, columns, profile, wanted, scheme, speeds, epsilon, table)
 
 
 def plan_from(

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from evenkeel.partitioners import Need
+from evenkeel.partitioners.contract import need_named
 from evenkeel.spark.keys import column, key_columns
 from evenkeel.spark.placement import place_by
 from evenkeel.spark.planning import Plan, default_workers
@@ -28,7 +29,7 @@ def repartition(
     All rows of a key stay together unless `need` says that they may part ("mergeable",
     "any-row"). `settings` go to `plan`: capacities, epsilon, table, sample.
     """
-    route = Wish(workers, scheme, settings).route(rows, key, Need(need))
+    route = Wish(workers, scheme, settings).route(rows, key, need_named(need))
     if route.plain:
         count = default_workers(rows) if workers is None else workers
         return rows.repartition(count, *map(column, key_columns(rows, key)))

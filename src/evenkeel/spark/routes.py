@@ -18,7 +18,7 @@ from evenkeel.spark.lowering import WORKER, Draw, Lowering, free_name, with_work
 from evenkeel.spark.placement import place
 from evenkeel.spark.planning import Plan, default_workers, plan
 from evenkeel.spark.schemes import check_legal
-from evenkeel.spark.statistics import check_sample
+from evenkeel.spark.statistics import check_sample, check_table
 
 _log = logging.getLogger("evenkeel")
 
@@ -68,6 +68,7 @@ class Wish:
         self._check_settings()
         if isinstance(self.scheme, Plan):
             _check_given(self.scheme, need, self.workers)
+            _check_bound(self.scheme, self.settings)
         elif self.scheme != "auto":
             check_legal(self.scheme, need)
 
@@ -77,10 +78,7 @@ class Wish:
                 raise UnknownNameError("setting", name, SETTINGS)
         check_epsilon(self.settings.get("epsilon", 1.0))
         check_sample(self.settings.get("sample"))
-        if self.settings.get("table", 0) < 0:
-            raise ParameterError(
-                f"table={self.settings['table']} is below 0; give the most keys a plan may name"
-            )
+        check_table(self.settings.get("table", 0))
 
     def route(self, rows: DataFrame, key: str | Sequence[str], need: Need) -> Route:
         """Decide, reading the rows once if the scheme asks for the keys' frequencies."""
@@ -114,4 +112,18 @@ def _check_given(made: Plan, need: Need, workers: int | None) -> None:
         raise NeedError(
             f"the plan's {made.partitioner.scheme} does not keep the promise {need.value}; "
             f"make one with plan(..., need={need.value!r})"
+        )
+
+
+def _check_bound(made: Plan, settings: Mapping[str, Any]) -> None:
+    for name in settings:
+        if name != "table":
+            raise ParameterError(
+                f"{name} shapes a plan, and this one is made; give it to plan(...)"
+            )
+    entries = getattr(made.partitioner, "keys", ())
+    if len(entries) > settings.get("table", len(entries)):
+        raise ParameterError(
+            f"the plan names {len(entries)} keys, more than table={settings['table']}; "
+            f"make one with plan(..., table={settings['table']})"
         )

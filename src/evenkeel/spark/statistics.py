@@ -91,6 +91,15 @@ def check_sample(sample: float | None) -> None:
         raise ParameterError(f"sample={sample} is not in 0..1; 0.1 reads the statistics of a tenth")
 
 
+def check_table(table: int) -> None:
+    """Refuse a bound for a plan's table that no statistics could fill."""
+    if not 0 <= table <= COUNTERS:
+        raise ParameterError(
+            f"table={table} is not in 0..{COUNTERS}, the keys that the statistics can name; "
+            "light keys need no entry, they go by their hash"
+        )
+
+
 def _profile(groups: Sequence[Any], workers: int, tracked: int, sample: float | None) -> KeyProfile:
     scale = 1.0 / (sample or 1.0)
     loads = np.zeros(workers)
