@@ -4,16 +4,19 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench chaos docs format lock clean java
+.PHONY: help demo test test-connect lint bench chaos docs format lock clean java
 
 help: ## List the commands
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) java ## A straggling job on an embedded Spark, plain and with evenkeel
 	@$(BIN)/evenkeel demo
 
 test: $(READY) java ## Run all tests and doctests, with coverage
 	@$(BIN)/pytest -n 2 --dist loadgroup -m "not long" --cov --cov-report=term -q
+
+test-connect: $(READY) java ## Run the Spark tests through Spark Connect
+	@EVENKEEL_TEST_MODE=connect $(BIN)/pytest -m "spark and not long" -q
 
 lint: $(READY) ## Check style, types, import rules and generated tables
 	@$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,6 +52,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     }
     if os.environ.get("EVENKEEL_TEST_MODE") == "connect":
         # The same tests through Spark Connect: a server on this machine, started by the client.
+        # Its Python workers start in another folder and must find functions of the tests.
+        folders = [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
         settings["spark.remote"] = settings.pop("spark.master")
     session = SparkSession.builder.appName("evenkeel-tests").config(map=settings).getOrCreate()
     if "spark.remote" not in settings:
