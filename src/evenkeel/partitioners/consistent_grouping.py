@@ -18,17 +18,19 @@ from evenkeel.partitioners.contract import (
     check_workers,
 )
 from evenkeel.partitioners.random_choices import RandomChoicesRouter
+from evenkeel.sketches.frozen import ArrayValue, frozen
 
 
-@dataclass(frozen=True, slots=True)
-class ConsistentGrouping(Independent):
+@dataclass(frozen=True, eq=False)
+class ConsistentGrouping(ArrayValue, Independent):
     """Spread rows evenly over virtual workers; workers that say they are idle get more of them.
 
     Each worker starts with `virtual` virtual workers, filled level by the power of random choices.
     A busy worker that can be paired with an idle one hands it one; their number never changes, and
     rows already sent stay where they are. With `probing`, a worker that says busy again before it
     was paired hands one to a worker that is not busy: without it, all is still as soon as nobody
-    is idle, however busy the busy ones are.
+    is idle, however busy the busy ones are. `owners`, the worker of each virtual worker, goes on
+    from what was learned before.
 
     When: machines differ in speed, or change it, and partial results merge. Not without signals:
         then it is the power of random choices with more replicas.
@@ -49,14 +51,26 @@ class ConsistentGrouping(Independent):
     epsilon: float = 0.01
     distinct: bool = True
     probing: bool = True
+    owners: WorkerIds = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
         check_epsilon(self.epsilon)
+        object.__setattr__(self, "owners", frozen(self.owners, np.int32))
         if not 1 <= self.virtual * self.workers < 2**31:
             raise ParameterError(
                 f"virtual={self.virtual} is not at least 1 virtual worker per worker "
                 f"(and at most 2**31 - 1 for all)"
+            )
+        if self.owners.size and self.owners.size != self.workers * self.virtual:
+            raise ParameterError(
+                f"owners names the workers of {self.owners.size} virtual workers; there are "
+                f"{self.workers} * {self.virtual}"
+            )
+        if self.owners.size and not 0 <= self.owners.min() <= self.owners.max() < self.workers:
+            raise ParameterError(
+                f"owners reach from {self.owners.min()} to {self.owners.max()}; "
+                f"workers={self.workers} are numbered from 0"
             )
 
     @property
@@ -68,10 +82,13 @@ class ConsistentGrouping(Independent):
         """Start the memory of one source: a load per virtual worker, and whose each is."""
         return ConsistentGroupingRouter(
             RandomChoicesRouter.start(self.workers * self.virtual, self.epsilon, self.distinct),
-            owners=np.tile(np.arange(self.workers, dtype=np.int32), self.virtual),
+            owners=self.owners.copy() if self.owners.size else self._evenly(),
             probing=self.probing,
             quiet=dict.fromkeys(range(self.workers)),
         )
+
+    def _evenly(self) -> WorkerIds:
+        return np.tile(np.arange(self.workers, dtype=np.int32), self.virtual)
 
 
 @dataclass(slots=True)

@@ -7,8 +7,10 @@ by itself, so that there each batch can follow a table made of the batch before 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
@@ -18,51 +20,54 @@ from pyspark.sql.utils import is_remote
 
 from evenkeel.aggregates import Aggregate
 from evenkeel.errors import ParameterError
-from evenkeel.partitioners import PlannedSplit
-from evenkeel.partitioners.serialization import build
-from evenkeel.partitioners.split_planning import SplitTable
-from evenkeel.partitioners.split_replanning import replan_for
+from evenkeel.partitioners import ConsistentGrouping, PlannedSplit
 from evenkeel.spark.aggregate_functions import StateFunctions, States
 from evenkeel.spark.aggregation import checked, title
 from evenkeel.spark.keys import column
+from evenkeel.spark.lowering import WORKER, free_name, with_worker
 from evenkeel.spark.native_aggregates import NativeAggregate, native
 from evenkeel.spark.observed import read
 from evenkeel.spark.planning import default_workers
 from evenkeel.spark.routes import Route
+from evenkeel.spark.state.settings import stay_put
+from evenkeel.spark.streaming.batch_planners import BatchPlanner, SplitPlanner, VirtualWorkers
 from evenkeel.spark.streaming.feeds import Feed, log_feed
-from evenkeel.spark.streaming.kept_parts import ROWS, KeptParts, KeyCounts
+from evenkeel.spark.streaming.kept_parts import ROWS, KeptParts
 from evenkeel.spark.streaming.partials import Folded, Partials
+from evenkeel.spark.streaming.pinning import Pins
 from evenkeel.spark.streaming.progress import BatchProgress
 from evenkeel.spark.streaming.state_merging import STATE, state_partials
-from evenkeel.spark.streaming.stream_routes import LEARNING, StreamWish
-from evenkeel.spark.streaming.watching import loads_of
+from evenkeel.spark.streaming.stream_routes import StreamWish
+from evenkeel.spark.streaming.watching import loads_of, seconds_of
 
 
 @dataclass(slots=True)
 class ReplannedStream:
-    """A stream whose micro-batches are routed by what the batch before them held.
+    """A stream whose micro-batches are routed by what the batch before them held, or took.
 
     `store` gets a Parquet folder `batch=N` for each batch, written anew if Spark repeats the
     batch; every 20th also holds what came before. A planned split is sticky: a key keeps its
-    workers while they fit.
+    workers while they fit. Consistent grouping goes by the times of the workers, and keeps each
+    on its machine.
 
-    When: partial results are costly, keys change slowly, and replicas matter. Not where results
-        must leave the state by a watermark: here all keys are kept.
-    Cost: one more small job a batch, which reads the keys of the last one; a merge of all keys
-        every 20 batches.
+    When: partial results are costly, keys change slowly, and replicas matter; consistent grouping
+        where machines differ in speed. Not where results must leave the state by a watermark:
+        here all keys are kept.
+    Cost: for a planned split one more small job a batch, which reads the keys of the last one; a
+        merge of all keys every 20 batches.
     """
 
     rows: DataFrame
     key: tuple[str, ...]
     workers: int
+    planner: BatchPlanner
     aggregates: dict[str, Aggregate]
     forms: dict[str, NativeAggregate]
     """Those that Spark has too: results have Spark's types."""
     store: str
     feeds: tuple[Feed, ...] = (log_feed,)
-    table: SplitTable | None = field(default=None, init=False)
-    """The plan of the next batch."""
-    last_rows: int = field(default=0, init=False)
+    _goes_on: bool = field(default=False, init=False)
+    _pins: Pins | None = field(default=None, init=False)
 
     @property
     def writeStream(self) -> DataStreamWriter:  # noqa: N802 - Spark's name
@@ -73,25 +78,40 @@ class ReplannedStream:
         """Route one batch, keep its partial results, plan the next."""
         started = time.perf_counter()
         kept = KeptParts(batch.sparkSession, self.store, self.key, self._functions())
-        if self.table is None:
+        if not self._goes_on:
             kept.check_goes_on(number)
-        placed, worker = self.route().place(batch)
         observation = Observation()
-        parts = self._partials().of(placed.drop(worker), self.key, self.workers, observation)
-        kept.write(parts, number)
+        with self._staying(batch):
+            parts = self._partials().of(self._placed(batch), self.key, self.workers, observation)
+            kept.write(parts, number)
         planning = time.perf_counter()
-        self._learn(kept.counts(number, self.workers))
+        tasks = (read(observation, wait=10.0) or {}).get("tasks") or []
+        if tasks:
+            seconds = seconds_of(tasks, self.workers)
+            self.planner.learn(seconds, lambda: kept.counts(number, self.workers))
+        self._goes_on = True
         ended = time.perf_counter()
-        self._tell(observation, number, ended - started, ended - planning)
+        self._tell(tasks, number, ended - started, ended - planning)
 
     def route(self) -> Route:
         """How the next batch is routed: as the last one asks for, or learning where none was."""
-        if self.table is None:
-            return Route(self.key, build(LEARNING, self.workers))
-        split = PlannedSplit(
-            self.workers, *self.table, mode="online", interval=max(self.last_rows, 1000)
+        return Route(self.key, self.planner.partitioner(), lowering="online")
+
+    def _placed(self, batch: DataFrame) -> DataFrame:
+        route = self.route()
+        if not self.planner.pinned:
+            placed, worker = route.place(batch)
+            return placed.drop(worker)
+        if self._pins is None:
+            self._pins = Pins.of(batch.sparkSession, self.workers)
+        name = free_name(batch, WORKER)
+        routed = with_worker(
+            batch, route.key, route.partitioner, name=name, lowering=route.lowering
         )
-        return Route(self.key, split, lowering="online")
+        return self._pins.place(routed, name)
+
+    def _staying(self, batch: DataFrame) -> AbstractContextManager[None]:
+        return stay_put(batch.sparkSession, self.workers) if self.planner.pinned else nullcontext()
 
     def result(self) -> DataFrame:
         """The aggregates of all rows so far, as an ordinary DataFrame."""
@@ -122,25 +142,16 @@ class ReplannedStream:
             made.inputs, fold, StructType([*made.schema, StructField(ROWS, LongType())])
         )
 
-    def _learn(self, counts: KeyCounts) -> None:
-        if not counts.keys.size:
+    def _tell(self, tasks: Sequence[Any], number: int, seconds: float, planning: float) -> None:
+        if not tasks:
             return
-        nothing = SplitTable(*PlannedSplit(self.workers).table)
-        self.table = replan_for(self.table or nothing, *counts)
-        self.last_rows = int(counts.hashed.sum())
-
-    def _tell(self, seen: Observation, number: int, seconds: float, planning: float) -> None:
-        figures = read(seen, wait=10.0)
-        if not figures or not figures["tasks"]:
-            return
-        loads, replicas = loads_of(figures["tasks"], self.workers)
-        size = 0 if self.table is None else self.table.keys.size
+        loads, replicas = loads_of(tasks, self.workers)
         record = BatchProgress.of(
             number,
             loads,
             seconds,
             replicas=replicas,
-            table_size=size,
+            table_size=self.planner.table_size,
             rebalance_seconds=planning,
         )
         for feed in self.feeds:
@@ -162,8 +173,11 @@ def replanned_stream(
             "replanned keeps its plan in the driver, and Spark Connect runs a batch's code "
             "elsewhere; use agg, whose routers learn on line, or a classic session"
         )
-    if wish.scheme not in ("auto", PlannedSplit.scheme) or wish.history is not None:
-        raise ParameterError("replanned makes its own plan; leave scheme and history away")
+    if wish.scheme not in ("auto", *_PLANNERS) or wish.history is not None:
+        raise ParameterError(
+            f"replanned makes its own plan, by {' or '.join(_PLANNERS)}; "
+            "leave other schemes and history away"
+        )
     wanted = checked(rows, [*((title(each), each) for each in columns), *named.items()])
     aggregates: dict[str, Aggregate] = {}
     for name, each in wanted:
@@ -175,4 +189,13 @@ def replanned_stream(
         aggregates[name] = each
     forms = {name: form for name, each in aggregates.items() if (form := native(rows, each))}
     workers = default_workers(rows) if wish.workers is None else wish.workers
-    return ReplannedStream(rows, key, workers, aggregates, forms, store, (log_feed, *feeds))
+    planner = _PLANNERS.get(str(wish.scheme), SplitPlanner)(workers)
+    return ReplannedStream(
+        rows, key, workers, planner, aggregates, forms, store, (log_feed, *feeds)
+    )
+
+
+_PLANNERS: dict[str, Callable[[int], BatchPlanner]] = {
+    PlannedSplit.scheme: SplitPlanner,
+    ConsistentGrouping.scheme: VirtualWorkers.of,
+}

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -86,3 +88,11 @@ def loads_of(reports: Iterable[Any], workers: int) -> tuple[list[int], int]:
     tasks = {each["worker"]: each for each in reports}
     loads = [int(tasks[w]["rows"]) if w in tasks else 0 for w in range(workers)]
     return loads, sum(int(each["keys"]) for each in tasks.values())
+
+
+def seconds_of(reports: Iterable[Any], workers: int) -> NDArray[np.float64]:
+    """The time that each worker needed for its rows."""
+    seconds = np.zeros(workers)
+    for each in reports:
+        seconds[each["worker"]] = each["seconds"]
+    return seconds

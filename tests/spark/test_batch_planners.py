@@ -1,0 +1,53 @@
+"""Virtual workers go where rows are done soonest."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenkeel.spark.streaming.batch_planners import TOLERATED, VIRTUAL, VirtualWorkers
+
+
+def never():
+    raise AssertionError("nobody asked for counts")
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.floats(0.3, 3.0), min_size=1, max_size=8))
+def test_times_are_level_after_one_batch(speeds):
+    workers = VirtualWorkers.of(len(speeds))
+    rows = np.full(len(speeds), 1000.0)
+    workers.learn(rows / speeds, never)
+    owned = np.bincount(workers.memory.owners, minlength=len(speeds))
+    assert owned.sum() == VIRTUAL * len(speeds)
+    assert owned.min() >= 1
+    times = owned / np.asarray(speeds)
+    # One virtual worker of the slowest is the grain.
+    assert times.max() <= times.mean() * (1 + TOLERATED) + 1 / min(speeds)
+
+
+def test_level_workers_keep_theirs():
+    workers = VirtualWorkers.of(4)
+    before = workers.memory.owners.copy()
+    workers.learn(np.array([1.0, 1.02, 0.98, 1.03]), never)
+    np.testing.assert_array_equal(workers.memory.owners, before)
+
+
+def test_the_next_batch_goes_by_what_was_learned():
+    workers = VirtualWorkers.of(2)
+    workers.learn(np.array([3.0, 1.0]), never)
+    routed = (
+        workers.partitioner().router().route(np.arange(40_000, dtype=np.uint64) << np.uint64(40))
+    )
+    assert 0.2 < (routed == 0).mean() < 0.3
+    assert workers.table_size == 0
+
+
+def test_a_worker_without_rows_is_taken_for_a_middling_one():
+    workers = VirtualWorkers.of(2)
+    workers.learn(np.array([1.0, 0.0]), never)
+    assert 50 < np.bincount(workers.memory.owners, minlength=2)[0] < 100
+    before = workers.memory.owners.copy()
+    workers.learn(np.zeros(2), never)
+    np.testing.assert_array_equal(workers.memory.owners, before)
