@@ -21,7 +21,7 @@ from evenkeel.sketches.cost_pair import CostPair, CostShape
 from evenkeel.spark.mapped_stream import MappedStream
 from evenkeel.spark.mapping import gives_the_same_rows
 from evenkeel.spark.observed import JobCosts
-from evenkeel.spark.scheduling import Work
+from evenkeel.spark.scheduling import SHAPE, Work
 from evenkeel.spark.timing import COSTS
 from evenkeel.spark.worth import Verdict
 
@@ -264,11 +264,12 @@ def test_old_costs_fade_and_a_foreign_file_is_refused(entities, tmp_path: Path):
     stream = MappedStream(entities, _work(entities), None, print)
     key = np.array([1], dtype=np.uint64)
     for cost, rows in ((1.0, 70_000), (3.0, 70_000)):
-        pair = CostPair(CostShape())
+        pair = CostPair(SHAPE)
         pair.add(np.repeat(key, rows), np.full(rows, cost))
         stream.learn(JobCosts(pair, key, np.array([cost]), np.ones(1), rows))
     assert 2.3 < stream.pair.estimate(key)[0] < 2.4  # (35,000 · 1 + 70,000 · 3) / 105,000
     wrong = tmp_path / "costs.json"
-    wrong.write_text("{}")
-    with pytest.raises(InputError, match="learn anew"):
-        MappedStream(entities, _work(entities), wrong, print)
+    for text in ("{}", CostPair(CostShape()).to_json()):
+        wrong.write_text(text)
+        with pytest.raises(InputError, match="learn anew"):
+            MappedStream(entities, _work(entities), wrong, print)

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from evenkeel.errors import InputError
-from evenkeel.sketches.cost_pair import CostPair
+from evenkeel.sketches.cost_pair import CostPair, CostShape
 from evenkeel.spark.observed import JobCosts
 from evenkeel.spark.scheduling import Work
 from evenkeel.spark.worth import Verdict, judge
@@ -39,7 +39,7 @@ class MappedStream:
         self.work = work
         self.sketches = sketches
         self.say = say
-        self.pair = _load(sketches) or CostPair(work.shape)
+        self.pair = _load(sketches, work.shape) or CostPair(work.shape)
         self.last: JobCosts | None = None
         """What the last batch cost."""
 
@@ -92,12 +92,18 @@ def _aged(pair: CostPair) -> CostPair:
     return CostPair(pair.shape, counts, pair.costs * counts / np.maximum(pair.counts, 1))
 
 
-def _load(path: Path | None) -> CostPair | None:
+def _load(path: Path | None, shape: CostShape) -> CostPair | None:
     if path is None or not path.exists():
         return None
     try:
-        return CostPair.from_json(path.read_text())
+        pair = CostPair.from_json(path.read_text())
     except (ValueError, KeyError) as error:
         raise InputError(
             f"{path} does not hold the costs of a stream ({error}); remove it to learn anew"
         ) from error
+    if pair.shape != shape:
+        raise InputError(
+            f"{path} holds matrices of {pair.shape}, and this version's are of {shape}; "
+            "remove it to learn anew"
+        )
+    return pair

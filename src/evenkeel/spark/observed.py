@@ -70,7 +70,9 @@ class TaskCosts:
         }
         batch = pa.record_batch([pa.array([values]) for values in record.values()], list(record))
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
+        # Most cells of a task's matrices are empty.
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
             writer.write_batch(batch)
         return bytes(sink.getvalue())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -10,12 +11,21 @@ from pyspark import TaskContext
 from pyspark.sql import Column
 from pyspark.sql.pandas.functions import arrow_udf
 
-from evenkeel.partitioners import Partitioner, PlannedSplit
+from evenkeel.partitioners import PlannedSplit
+from evenkeel.partitioners.contract import Router
 from evenkeel.partitioners.planned_split import Lots
 from evenkeel.spark.in_turn import Turns
 
 
-def routed_by_task(partitioner: Partitioner, key_hash: Column, order_matters: bool) -> Column:
+class Starter(Protocol):
+    """Anything that starts routers as a partitioner does."""
+
+    def router(self, source: int = 0, sources: int = 1) -> Router:
+        """Start the memory of one source."""
+        ...
+
+
+def routed_by_task(partitioner: Starter, key_hash: Column, order_matters: bool) -> Column:
     """The worker of a row as INT, picked by the router that its task started.
 
     Every Spark task is one source: it starts its own router and keeps it for all its batches, so
@@ -31,7 +41,7 @@ def routed_by_task(partitioner: Partitioner, key_hash: Column, order_matters: bo
 
 
 def _route_batches(
-    partitioner: Partitioner,
+    partitioner: Starter,
 ) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
     starter = _light(partitioner)
 
@@ -46,7 +56,7 @@ def _route_batches(
     return route
 
 
-def _light(partitioner: Partitioner) -> Partitioner | Turns:
+def _light(partitioner: Starter) -> Starter:
     """The same routes without the compiler, where numpy is enough."""
     if not isinstance(partitioner, PlannedSplit) or partitioner.mode == "online":
         return partitioner

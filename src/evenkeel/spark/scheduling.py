@@ -14,12 +14,16 @@ from evenkeel.errors import ParameterError
 from evenkeel.partitioners import Proactive, ShuffleGrouping
 from evenkeel.partitioners.contract import check_workers
 from evenkeel.sketches.cost_pair import CostPair, CostShape
+from evenkeel.spark.costliest_first import CostliestFirst
 from evenkeel.spark.keys import key_hash
 from evenkeel.spark.lowering import WORKER, free_name
 from evenkeel.spark.observed import JobCosts, TaskCosts, read
 from evenkeel.spark.online import routed_by_task
 from evenkeel.spark.retries import check_order_may_matter
 from evenkeel.spark.timing import COSTS, HASH, PART, ArrowBatches, Kind, PandasFrames, timed
+
+SHAPE = CostShape(epsilon=0.002)
+"""Larger matrices than the paper's: here they travel once a batch, and most cells are empty."""
 
 Function = Callable[[Iterator[Any]], Iterator[Any]]
 CostKey = str | Sequence[str] | Column
@@ -54,7 +58,7 @@ class Work:
                 raise ParameterError(f"a column is called {name!r}, a name that evenkeel needs")
         count = slots(rows) if workers is None else workers
         check_workers(count)
-        work = cls(function, parsed, form, cost_key, count, CostShape())
+        work = cls(function, parsed, form, cost_key, count, SHAPE)
         rows.select(work.hash_of(rows))  # refuses unknown columns and types without a hash
         return work
 
@@ -110,9 +114,13 @@ class Work:
     def by_cost(self, rows: DataFrame, pair: CostPair) -> Column:
         """The worker with the least expected cost so far, in each task."""
         check_order_may_matter(rows, "posg")
+        shape = pair.shape
         # Tasks that run later cannot answer: a source never asks.
-        posg = Proactive(self.workers, learned=pair.learned(), resync=0)
-        return routed_by_task(posg, self.hash_of(rows), True)
+        posg = Proactive(
+            self.workers, epsilon=shape.epsilon, delta=shape.delta, seed=shape.seed,
+            learned=pair.learned(), resync=0,
+        )  # fmt: skip
+        return routed_by_task(CostliestFirst(posg), self.hash_of(rows), True)
 
     def _map(self, rows: DataFrame, function: Function, schema: StructType) -> DataFrame:
         if self.form == "arrow":
