@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ TOUCHED = 20_000
 MOVED = 5_000
 
 
-def run() -> list[Row]:
+def run() -> Iterator[Row]:
     """Skew that changes, growth of the state, the price of a move."""
     from pyspark.sql import SparkSession
 
@@ -52,10 +52,9 @@ def run() -> list[Row]:
         "spark.sql.streaming.stateStore.providerClass",
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     )
-    measured: list[Row] = []
     for exponent in SKEWS:
-        measured += _drifting(session, exponent)
-    return [*measured, *_growing(session)]
+        yield from _drifting(session, exponent)
+    yield from _growing(session)
 
 
 def _drifting(session: SparkSession, exponent: float) -> list[Row]:
@@ -181,9 +180,8 @@ def _transform_with_state(session: SparkSession, folder: str) -> list[float]:
     return found
 
 
-def _growing(session: SparkSession) -> list[Row]:
+def _growing(session: SparkSession) -> Iterator[Row]:
     """The same 20,000 rows a batch over more and more state."""
-    measured: list[Row] = []
     base = 0.0
     for keys in STATE_SIZES:
         with tempfile.TemporaryDirectory() as folder:
@@ -193,12 +191,9 @@ def _growing(session: SparkSession) -> list[Row]:
             seconds = statistics.median(times[1:])
             base = base or seconds
             ratio, target = seconds / base, GROWTH if keys == STATE_SIZES[-1] else None
-            measured.append(
-                Row(f"{keys:,} keys, {TOUCHED:,} touched", seconds, ratio, "10,000 keys", target)
-            )
+            yield Row(f"{keys:,} keys, {TOUCHED:,} touched", seconds, ratio, "10,000 keys", target)
             if keys == STATE_SIZES[1]:
-                measured.append(_moving(session, batches, seconds, 8))
-    return measured
+                yield _moving(session, batches, seconds, 8)
 
 
 def _moving(session: SparkSession, batches: StateRun, usual: float, number: int) -> Row:
