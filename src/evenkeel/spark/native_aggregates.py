@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -13,14 +13,23 @@ from evenkeel.aggregates import Aggregate, Count, Max, Mean, Min, Sum
 from evenkeel.spark.keys import column
 
 
-class NativeAggregate(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NativeAggregate:
     """One aggregate as Spark's expressions."""
 
+    rows: DataFrame
     whole: Column
-    kind: DataType
-    """The type of the result."""
     partial: Column
-    merge: Callable[[Column], Column]
+    untyped_merge: Callable[[Column], Column]
+
+    @property
+    def kind(self) -> DataType:
+        """The type of the result. Asking for it has Spark look through the whole plan of `rows`."""
+        return self.rows.agg(self.whole.alias("result")).schema["result"].dataType
+
+    def merge(self, part: Column) -> Column:
+        """Partial results to the whole; a sum of sums of decimals would be wider than a sum."""
+        return self.untyped_merge(part).cast(self.kind)
 
 
 def native(rows: DataFrame, aggregate: Aggregate) -> NativeAggregate | None:
@@ -43,13 +52,7 @@ def native(rows: DataFrame, aggregate: Aggregate) -> NativeAggregate | None:
 def _form(
     rows: DataFrame, whole: Column, merge: Callable[[Column], Column], partial: Column | None = None
 ) -> NativeAggregate:
-    kind = rows.agg(whole.alias("result")).schema["result"].dataType
-
-    def typed(part: Column) -> Column:
-        # A sum of sums of decimals would be wider than a sum.
-        return merge(part).cast(kind)
-
-    return NativeAggregate(whole, kind, whole if partial is None else partial, typed)
+    return NativeAggregate(rows, whole, whole if partial is None else partial, merge)
 
 
 def _mean(rows: DataFrame, name: str) -> NativeAggregate:
