@@ -10,6 +10,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST = 80
+_MOST = 30
+
 
 class EvenkeelError(Exception):
     """The base of every error raised on purpose."""
@@ -19,18 +22,27 @@ class ParameterError(EvenkeelError, ValueError):
     """A parameter lies outside its range."""
 
 
+class ParameterTypeError(ParameterError, TypeError):
+    """A parameter is of another type than it should be: a word for a number, 1.5 for a count."""
+
+    def __init__(self, name: str, value: object, wanted: str) -> None:
+        said = _short(" ".join(repr(value).split()))
+        kind = "not" if value != value else f"of type {type(value).__name__}, not"  # NaN
+        super().__init__(f"{name}={said} is {kind} {wanted}")
+
+
 class UnknownNameError(EvenkeelError, LookupError):
     """A scheme, a setting or a column has a name that does not exist."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        choices = sorted(known)
-        close = difflib.get_close_matches(name, choices, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        super().__init__(f"no {kind} {name!r}{hint} There are: {', '.join(choices) or 'none'}")
+        name, choices = str(name), sorted(known)
+        close = difflib.get_close_matches(name[:_LONGEST], choices, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ";"
+        super().__init__(f"no {kind} {_short(repr(name))}{hint} There are: {_listed(choices)}")
 
 
 class InputError(EvenkeelError, ValueError):
-    """A file cannot be read as a stream of keys."""
+    """A file or a text cannot be read as what it should be: a stream of keys, a plan."""
 
 
 class KeyTypeError(EvenkeelError, TypeError):
@@ -62,3 +74,15 @@ class MissingExtraError(EvenkeelError, ImportError):
 
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(f"{module} is not installed; pip install 'evenkeel[{extra}]'")
+
+
+def _short(text: str) -> str:
+    """A value from outside may be of any length; its two ends tell which it is."""
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
+
+
+def _listed(names: list[str]) -> str:
+    shown = [_short(name if name.isprintable() else repr(name)) for name in names[:_MOST]]
+    more = [f"and {len(names) - _MOST} more"] if len(names) > _MOST else []
+    return ", ".join(shown + more) or "none"

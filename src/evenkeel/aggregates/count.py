@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from evenkeel.parameters import check_fields
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -19,6 +21,9 @@ class Count:
     """
 
     column: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError
 from evenkeel.hashing import hash_keys
+from evenkeel.parameters import check_fields
 
 Registers = NDArray[np.uint8]
 
@@ -38,6 +39,7 @@ class Distinct:
     precision: int = 12
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 4 <= self.precision <= 18:
             raise ParameterError(f"precision={self.precision} is not in 4..18")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from evenkeel.aggregates.ordering import ordered
+from evenkeel.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,9 @@ class _Extreme:
     """Keep the one value that beats all others; null where no row has one."""
 
     column: str
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkeel.parameters import check_fields
+
 
 @dataclass(frozen=True, slots=True)
 class Mean:
@@ -21,6 +23,9 @@ class Mean:
     """
 
     column: str
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenkeel.errors import ParameterError
+from evenkeel.parameters import check_fields, check_number
 
 _INFINITE, _NAN = 1 << 40, 1 << 41  # Bins beyond those of any number.
 _SMALLEST = 1e-300
@@ -39,7 +40,10 @@ class Quantiles:
     error: float = 0.01
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "at", tuple(self.at))
+        for share in self.at:
+            check_number("at", share)
         if not self.at or not all(0 <= share <= 1 for share in self.at):
             raise ParameterError(f"at={self.at} must be shares in 0..1, at least one")
         if not 0 < self.error < 1:

@@ -9,6 +9,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenkeel.parameters import check_fields
+
 Number = int | float | Decimal
 
 
@@ -24,6 +26,9 @@ class Sum:
     """
 
     column: str
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from evenkeel.errors import ParameterError
+from evenkeel.parameters import check_fields
 
 
 class Tracked(NamedTuple):
@@ -40,6 +41,7 @@ class TopK:
     tracked: int = 10_000
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 1 <= self.k <= self.tracked:
             raise ParameterError(f"k={self.k} is not in 1..tracked={self.tracked}")
 

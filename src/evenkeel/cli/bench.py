@@ -10,7 +10,7 @@ from rich.table import Table
 
 from evenkeel.benchmarks import ALL, Row
 from evenkeel.cli.terminal import Json, console, errors, print_json
-from evenkeel.errors import UnknownNameError
+from evenkeel.errors import InputError, UnknownNameError
 
 Name = Annotated[str | None, typer.Argument(help=f"One of {', '.join(ALL)}; all if not given.")]
 Data = Annotated[
@@ -27,6 +27,8 @@ def bench(name: Name = None, data: Data = None, as_json: Json = False) -> None:
     """
     if name is not None and name not in ALL:
         raise UnknownNameError("benchmark", name, ALL)
+    if data is not None and not list(data.glob("*.parquet")):
+        raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
     rows: list[Row] = []
     for each in [name] if name else ALL:
         with errors.status(f"Measuring {each} ..."):

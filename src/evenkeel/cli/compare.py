@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from evenkeel.cli.outputs import check_extra, check_out_file
 from evenkeel.cli.settings import machines_from, partitioner_for, stream_from
 from evenkeel.cli.simulate import (
     Capacities,
@@ -26,7 +26,7 @@ from evenkeel.cli.simulate import (
     Zipf,
 )
 from evenkeel.cli.terminal import Json, console, print_json, progress_bar
-from evenkeel.errors import InputError, UnknownNameError
+from evenkeel.errors import UnknownNameError
 from evenkeel.partitioners import ALL, Need
 from evenkeel.simulator.comparing import Comparison, Found, legal
 from evenkeel.simulator.comparing import compare as rank
@@ -77,6 +77,9 @@ def compare(
       evenkeel compare --input clicks.parquet --key user --workers 10 --capacities 3x5
     """
     wanted = _need(need)
+    if plot is not None:
+        check_extra("matplotlib", "plot")
+        check_out_file(plot, "--plot", (".png",))
     stream = stream_from(input_file, key or [], zipf, lognormal, keys, messages, seed)
     machines = machines_from(workers, capacities, rate, service, seed)
     names = [name for name in ALL if name not in UNPLANNED]
@@ -104,8 +107,6 @@ def compare(
 
 
 def _draw(rows: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
-    if find_spec("matplotlib") is None:
-        raise InputError("a plot needs matplotlib: pip install 'evenkeel[plot]'")
     from evenkeel.report.scheme_picture import draw_schemes
 
     draw_schemes(rows, title, path)

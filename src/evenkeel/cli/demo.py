@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +12,8 @@ import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from evenkeel.cli.outputs import check_extra, check_out_folder
 from evenkeel.cli.terminal import Json, console, errors, print_json
-from evenkeel.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,8 +29,8 @@ def demo(data: Data = "clicks", out: Out = Path("demo-output"), as_json: Json = 
 
       evenkeel demo --data flights
     """
-    if find_spec("pyspark") is None:
-        raise InputError("the demo needs Spark: pip install 'evenkeel[spark]'")
+    check_extra("pyspark", "spark")
+    check_out_folder(out, "--out")
     from evenkeel.apps import costly_groups as job
 
     read = job.data_named(data)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from evenkeel.cli.outputs import check_extra, check_out_file
 from evenkeel.cli.tables import check_file, read_table
 from evenkeel.cli.terminal import Json, errors, print_json
-from evenkeel.errors import InputError
+from evenkeel.partitioners.contract import check_workers
 
 InputPath = Annotated[Path, typer.Argument(help="A Parquet, CSV or JSON-lines file or folder.")]
 Key = Annotated[list[str], typer.Option(help="The key column; repeat for several.")]
@@ -36,9 +36,14 @@ def diagnose(
 
       evenkeel diagnose clicks.parquet --key user_id --workers 64
     """
-    if find_spec("pyspark") is None:
-        raise InputError("diagnose needs Spark: pip install 'evenkeel[spark]'")
+    check_extra("pyspark", "spark")
     check_file(input_path)
+    check_out_file(html, "--html")
+    if workers is not None:
+        check_workers(workers)
+    from evenkeel.spark.statistics import check_sample
+
+    check_sample(sample)
     from evenkeel.spark.diagnosis import diagnose as diagnose_rows
     from evenkeel.spark.session import local_session
 

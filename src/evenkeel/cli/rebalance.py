@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import typer
 
+from evenkeel.cli.outputs import check_out_file
 from evenkeel.cli.settings import parse_settings
 from evenkeel.cli.terminal import Json, console, print_json
 from evenkeel.errors import InputError, ParameterError
@@ -62,6 +63,9 @@ def rebalance(
     """Plan a routing table for whole keys: balance, table size and migration."""
     planner = build(algorithm, parse_settings(settings or []))
     check_workers(workers)
+    if before is not None:
+        check_workers(before)
+    check_out_file(out, "--out")
     table = read_table(input_file)
     keys = KeyStatistics.from_arrow(table)
     plan = planner.rebalance(keys, _current(table, before or workers, base), workers)

@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from evenkeel.cli.outputs import check_out_folder
 from evenkeel.cli.terminal import Json, console, figure_bar, print_json
-from evenkeel.errors import InputError, UnknownNameError
+from evenkeel.errors import InputError, ParameterError, UnknownNameError
 from evenkeel.experiments import PAPERS
+from evenkeel.experiments.drawing import can_draw
 from evenkeel.experiments.running import reproduce as run
 from evenkeel.experiments.specification import Setting
 from evenkeel.experiments.table import summary, table
+from evenkeel.partitioners.contract import check_seed
 
 PaperName = Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")]
 FigureName = Annotated[str | None, typer.Option(help="Only this one; a wrong name lists all.")]
@@ -46,6 +49,11 @@ def reproduce(
     if data is not None and not list(data.glob("*.parquet")):
         raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
     chosen = PAPERS[paper]
+    chosen.pick(figure)  # refuses an unknown one
+    check_seed(seed)
+    if jobs is not None and jobs < 1:
+        raise ParameterError(f"--jobs {jobs} is not at least 1; leave it out for one per core")
+    check_out_folder(out, "--out")
     folder = out or Path("reproduced") / f"{paper}{'-quick' if quick else ''}"
     setting = Setting(quick=quick, data=data, seed=seed)
     with figure_bar(shown=not as_json) as progress:
@@ -55,3 +63,5 @@ def reproduce(
         return
     console.print(table(chosen.title, outcomes))
     console.print(f"{summary(outcomes)}. Tables and pictures are in {folder}/")
+    if not can_draw():
+        console.print("No pictures were drawn: pip install 'evenkeel[plot]'", markup=False)

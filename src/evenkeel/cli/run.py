@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ import typer
 from rich.table import Table
 
 from evenkeel.apps import ALL, load
+from evenkeel.cli.outputs import check_extra
 from evenkeel.cli.settings import parse_settings
 from evenkeel.cli.tables import check_file, read_table, renamed
 from evenkeel.cli.terminal import Json, console, errors, print_json
@@ -65,8 +65,7 @@ def run(
     """
     if name not in ALL:
         raise UnknownNameError("app", name, ALL)
-    if find_spec("pyspark") is None:
-        raise InputError("apps need Spark: pip install 'evenkeel[spark]'")
+    check_extra("pyspark", "spark")
     check_workers(workers)
     if compare and scheme is not None:
         raise ParameterError(f"--compare chooses the schemes; leave out --scheme {scheme}")
@@ -74,6 +73,9 @@ def run(
     if input_path is not None:
         check_file(input_path, lines=True)
     app = load(name)
+    for wanted in names:
+        if wanted not in app.columns:
+            raise UnknownNameError(f"column of {name}", wanted, app.columns)
     schemes = app.schemes if compare else (_legal(app, scheme or app.schemes[0]),)
     logging.getLogger("evenkeel").setLevel(logging.ERROR)  # the tables say what the log would
     runs = _runs(app, input_path, names, schemes, workers)

@@ -67,6 +67,8 @@ def stream_from(
             "give exactly one stream: --input FILE --key COLUMN, --zipf EXPONENT, "
             "or --lognormal MU,SIGMA"
         )
+    if key and input_file is None:
+        raise ParameterError("--key names a column of --input FILE, and there is none")
     if input_file is not None:
         return FileStream(input_file, tuple(key))
     if zipf is not None:
@@ -93,10 +95,10 @@ def machines_from(
         return None
     check_workers(workers)
     return (
-        Cluster.parse(capacities or "equal", workers),
+        Cluster.parse("equal" if capacities is None else capacities, workers),
         Traffic(
             rate=0.8 if rate is None else rate,
-            service=cast(Service, service or "constant"),
+            service=cast(Service, "constant" if service is None else service),
             seed=seed,
         ),
     )

@@ -9,7 +9,6 @@ import importlib.util
 from pathlib import Path
 from typing import Any, Literal
 
-from evenkeel.errors import MissingExtraError
 from evenkeel.experiments.plot import Panel, Plot, drawable, styles
 
 _MATPLOTLIB_MARKERS = {
@@ -24,11 +23,9 @@ _MATPLOTLIB_MARKERS = {
 }
 
 
-def check_drawable() -> None:
-    """Refuse to begin when the drawing libraries are missing."""
-    for module in ("matplotlib", "plotly"):
-        if importlib.util.find_spec(module) is None:
-            raise MissingExtraError(module, "plot")
+def can_draw() -> bool:
+    """Whether the drawing libraries are there; the tables need none of them."""
+    return all(importlib.util.find_spec(module) for module in ("matplotlib", "plotly"))
 
 
 def draw(plot: Plot, path: Path) -> None:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from evenkeel.experiments.drawing import check_drawable, draw
+from evenkeel.experiments.drawing import can_draw, draw
 from evenkeel.experiments.specification import Cell, Claim, Figure, Paper, Row, Setting, Value
 
 Progress = Callable[[str, int, int], None]
@@ -42,9 +42,11 @@ def reproduce(
     jobs: int | None = None,
     progress: Progress = lambda figure, done, cells: None,
 ) -> list[Outcome]:
-    """Measure `paper`, or one figure of it, and write CSV, PNG, HTML and claims below `out`."""
+    """Measure `paper`, or one figure of it, and write CSV, claims and pictures below `out`.
+
+    Without the extra `plot` there are no pictures, and all the rest is the same.
+    """
     figures = paper.pick(figure)
-    check_drawable()
     (out / "cells").mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         try:
@@ -103,7 +105,7 @@ def _finish(
         progress(figure.name, done, len(cells))
     path = out / f"figure-{figure.name}"
     _write_csv(path.with_suffix(".csv"), rows)
-    if figure.plot is not None:
+    if figure.plot is not None and can_draw():
         draw(figure.plot(rows), path)
     return Outcome(figure, figure.claims(rows))
 

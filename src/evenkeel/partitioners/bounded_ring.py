@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from evenkeel.hashing.ring import ring_points
 from evenkeel.kernels.capacity import send_round_the_ring
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -45,6 +46,7 @@ class BoundedRing(Independent):
     epsilon: float = 0.01
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         check_epsilon(self.epsilon)
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenkeel.errors import ParameterError
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -54,6 +55,7 @@ class ConsistentGrouping(ArrayValue, Independent):
     owners: WorkerIds = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         check_epsilon(self.epsilon)
         object.__setattr__(self, "owners", frozen(self.owners, np.int32))

@@ -10,6 +10,7 @@ import numpy as np
 from evenkeel.errors import ParameterError
 from evenkeel.hashing.ring import arc_owners, arc_shift
 from evenkeel.kernels.ring import send_by_arc
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -17,6 +18,8 @@ from evenkeel.partitioners.contract import (
     WorkerIds,
     check_workers,
 )
+
+_MOST_POINTS = 2**28  # of all workers together, which are sorted in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,13 @@ class ConsistentRing(Independent):
     arcs: int = 65_536
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
-        if self.replicas < 1:
-            raise ParameterError(f"replicas={self.replicas} is not at least 1 point per worker")
+        if not 1 <= self.replicas <= _MOST_POINTS // self.workers:
+            raise ParameterError(
+                f"replicas={self.replicas} points per worker is not in "
+                f"1..{_MOST_POINTS // self.workers} for workers={self.workers}"
+            )
         if self.arcs < self.workers or self.arcs.bit_count() != 1 or self.arcs > 2**28:
             raise ParameterError(
                 f"arcs={self.arcs} is not a power of two in workers={self.workers}..2**28; "

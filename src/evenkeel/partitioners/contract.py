@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError, UnknownNameError
 from evenkeel.kernels import KeyHashes, Loads, WorkerIds
+from evenkeel.parameters import check_number, check_whole
 from evenkeel.partitioners.cost_messages import CostMessage
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "WorkerIds",
     "WorkerReport",
     "check_epsilon",
+    "check_seed",
     "check_workers",
 ]
 
@@ -144,14 +146,28 @@ class Independent:
     report_every: ClassVar[int | None] = None
 
 
+MOST_WORKERS = 2**24
+"""Beyond it the loads of the workers alone would fill a machine."""
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that numpy would not take."""
+    if not 0 <= seed < 2**63:
+        raise ParameterError(f"seed={seed} is not in 0..2**63-1; any number there will do")
+
+
 def check_workers(workers: int) -> None:
     """Refuse a number of workers that cannot be."""
-    if not 1 <= workers < 2**31:
-        raise ParameterError(f"workers={workers} is not in 1..2147483647; give at least one worker")
+    check_whole("workers", workers)
+    if not 1 <= workers <= MOST_WORKERS:
+        raise ParameterError(
+            f"workers={workers} is not in 1..{MOST_WORKERS}; give a worker for each core, or a few"
+        )
 
 
 def check_epsilon(epsilon: float) -> None:
     """Refuse a slack that leaves no worker room for the next row."""
+    check_number("epsilon", epsilon)
     if not 0 < epsilon < float("inf"):
         raise ParameterError(
             f"epsilon={epsilon} is not above 0; 0.01 lets a worker hold 1 % more than the mean"

@@ -10,6 +10,7 @@ import numpy as np
 from evenkeel.errors import ParameterError
 from evenkeel.kernels.cost_pair import Floats
 from evenkeel.kernels.proactive import assign_by_known_costs
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import Independent, KeyHashes, Need, WorkerIds, check_workers
 from evenkeel.sketches.frozen import ArrayValue, frozen
 
@@ -71,6 +72,7 @@ class FullKnowledge(ArrayValue, Independent):
     factors: Floats = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         object.__setattr__(self, "factors", frozen(self.factors, np.float64))
         if self.factors.size not in (0, self.workers) or not (self.factors > 0).all():

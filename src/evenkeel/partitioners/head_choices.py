@@ -12,6 +12,7 @@ from evenkeel.errors import ParameterError
 from evenkeel.kernels.choices import prime_at_least
 from evenkeel.kernels.head import Walks, no_walks, send_head_wider
 from evenkeel.kernels.levelling import ground_level
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -56,6 +57,7 @@ class WChoices(Independent):
     threshold: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         check_threshold(self.threshold)
 
@@ -94,6 +96,7 @@ class DChoices(Independent):
     epsilon: float = 1e-4
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         check_threshold(self.threshold)
         check_epsilon(self.epsilon)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenkeel.kernels.choices import send_by_hash
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -38,6 +39,7 @@ class KeyGrouping(Independent):
     workers: int
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
 
     def router(self, source: int = 0, sources: int = 1) -> KeyGroupingRouter:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenkeel.kernels.levelling import place_heaviest_first
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import Independent, Need, check_workers
 from evenkeel.partitioners.routing_table import RoutingTable, RoutingTableRouter
 from evenkeel.sketches.key_counts import KeyCounts
@@ -35,6 +36,7 @@ class OfflineGreedy(Independent):
     counts: KeyCounts = field(default_factory=KeyCounts.none)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
 
     def table(self) -> RoutingTable:

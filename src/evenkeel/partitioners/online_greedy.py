@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenkeel.kernels.levelling import ground_level, send_new_keys_to_lowest
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import KeyHashes, Loads, Need, WorkerIds, check_workers
 from evenkeel.sketches.key_table import KeyTable
 
@@ -35,6 +36,7 @@ class OnlineGreedy:
     workers: int
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
 
     def router(self, source: int = 0, sources: int = 1) -> OnlineGreedyRouter:

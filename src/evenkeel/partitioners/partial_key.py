@@ -9,6 +9,7 @@ import numpy as np
 
 from evenkeel.errors import ParameterError
 from evenkeel.kernels.choices import prime_at_least, send_to_least_loaded
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     KeyHashes,
     Loads,
@@ -49,6 +50,7 @@ class PartialKey:
     distinct: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         check_choices(self.choices, self.workers, self.distinct)
         if self.estimate not in get_args(Estimate):

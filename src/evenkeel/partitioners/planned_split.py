@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError
 from evenkeel.kernels.planned import Index, alias_parts, first_draws, send_drawn, send_in_turn
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -67,6 +68,7 @@ class PlannedSplit(ArrayValue, Independent):
     counters: int = 1000
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         check_epsilon(self.epsilon)
         if self.mode not in get_args(Mode):

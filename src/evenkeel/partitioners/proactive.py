@@ -22,6 +22,7 @@ from evenkeel.kernels.proactive import (
     take_matrices,
     take_reply,
 )
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -91,14 +92,16 @@ class Proactive(Independent):
     learned: LearnedCosts | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         check_window(self.window, self.tolerance)
         if self.clock not in get_args(Clock):
             raise ParameterError(f"clock={self.clock!r} is not one of {', '.join(get_args(Clock))}")
         if self.resync < 0:
             raise ParameterError(f"resync={self.resync} is below 0; 0 never asks without news")
+        shape = self.shape  # refuses what no matrix can have
         if self.learned is not None:
-            CostPair(self.shape, self.learned.counts, self.learned.costs)  # refuses other sizes
+            CostPair(shape, self.learned.counts, self.learned.costs)  # refuses other sizes
 
     @property
     def shape(self) -> CostShape:

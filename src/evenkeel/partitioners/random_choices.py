@@ -9,6 +9,7 @@ import numpy as np
 
 from evenkeel.kernels.capacity import Progress, no_progress, send_to_first_with_room
 from evenkeel.kernels.choices import prime_at_least
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -45,6 +46,7 @@ class RandomChoices(Independent):
     distinct: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         check_epsilon(self.epsilon)
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenkeel.errors import NeedError, ParameterError
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -50,6 +51,7 @@ class RoutingTable(ArrayValue, Independent):
     max_entries: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         if self.base is None:
             object.__setattr__(self, "base", KeyGrouping(self.workers))
@@ -74,6 +76,8 @@ class RoutingTable(ArrayValue, Independent):
         return RoutingTableRouter(table, self.fallback.router(source, sources))
 
     def _check_entries(self) -> None:
+        object.__setattr__(self, "keys", np.asarray(self.keys))
+        object.__setattr__(self, "owners", np.asarray(self.owners))
         if self.keys.shape != self.owners.shape:
             raise ParameterError(
                 f"{self.keys.size} keys and {self.owners.size} owners: give each key one worker"

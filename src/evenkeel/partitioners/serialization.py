@@ -32,9 +32,14 @@ def from_json(text: str) -> Partitioner:
     >>> from_json('{"scheme": "kg", "workers": 4}')
     KeyGrouping(workers=4)
     """
-    document = json.loads(text)
+    try:
+        document = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ParameterError(
+            f"a partitioner is JSON as to_json writes it; this is not: {error}"
+        ) from None
     if not isinstance(document, dict) or not isinstance(document.get("scheme"), str):
-        raise ParameterError("a partitioner is a JSON object with a scheme: see to_json")
+        raise ParameterError("a partitioner is a JSON object with a scheme, as to_json writes it")
     partitioner: Partitioner = _decode(document, Partitioner)
     return partitioner
 
@@ -108,16 +113,35 @@ def _decode(value: Any, hint: Any) -> Any:
         hints = typing.get_type_hints(kind)
         fields = {name: _decode(part, hints[name]) for name, part in value.items() if name in hints}
         fields.pop("scheme", None)
+        missing = _needed(kind) - set(fields)
+        if missing:
+            raise ParameterError(f"{kind.__name__} lacks {', '.join(sorted(missing))}; see to_json")
         return kind(**fields)
     if isinstance(value, list):
-        return np.array(value, dtype=_dtype_of(hint))
+        try:
+            return np.array(value, dtype=_dtype_of(hint))
+        except (ValueError, TypeError, OverflowError, IndexError) as error:
+            raise ParameterError(f"a partitioner's JSON has a list where {error}") from None
     return value
+
+
+def _needed(kind: Any) -> set[str]:
+    return {
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.default is field.default_factory is dataclasses.MISSING
+    }
 
 
 def _class_of(value: dict[str, Any], hint: Any) -> Any:
     if "scheme" in value:
         return scheme_named(value["scheme"])
-    return next(kind for kind in _plain_kinds(hint) if dataclasses.is_dataclass(kind))
+    for kind in _plain_kinds(hint):
+        if dataclasses.is_dataclass(kind):
+            return kind
+    raise ParameterError(
+        "a partitioner's JSON has an object where it should have a value; see to_json"
+    )
 
 
 def _dtype_of(hint: Any) -> Any:

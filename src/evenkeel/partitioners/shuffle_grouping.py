@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenkeel.kernels.spreading import send_round_robin
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
@@ -37,6 +38,7 @@ class ShuffleGrouping(Independent):
     workers: int
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenkeel.kernels.choices import prime_at_least
 from evenkeel.kernels.levelling import send_new_keys_to_least_of_choices
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import KeyHashes, Loads, Need, WorkerIds, check_workers
 from evenkeel.partitioners.partial_key import check_choices
 from evenkeel.sketches.key_table import KeyTable
@@ -40,6 +41,7 @@ class StaticTwoChoices:
     distinct: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
         check_choices(self.choices, self.workers, self.distinct)
 

@@ -8,12 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from evenkeel.kernels.spreading import send_to_less_loaded_of_two
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import (
     Independent,
     KeyHashes,
     Loads,
     Need,
     WorkerIds,
+    check_seed,
     check_workers,
 )
 
@@ -40,7 +42,9 @@ class TwoRandomChoices(Independent):
     seed: int = 42
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_workers(self.workers)
+        check_seed(self.seed)
 
     @property
     def max_replicas(self) -> int:

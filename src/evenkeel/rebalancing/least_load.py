@@ -10,6 +10,7 @@ import numpy as np
 from evenkeel.errors import ParameterError
 from evenkeel.kernels import WorkerIds
 from evenkeel.kernels.least_load_fit import fit_least_loaded, group_by_worker
+from evenkeel.parameters import check_number
 from evenkeel.rebalancing.outset import Rows
 from evenkeel.rebalancing.rebalance import Rebalance, Stop
 from evenkeel.rebalancing.records import Numbers, Records
@@ -129,6 +130,7 @@ def _merged(order: Rows, extra: Rows, ranks: Amounts) -> Rows:
 
 def check_theta(theta: float) -> None:
     """Refuse a tolerance that is not one."""
+    check_number("theta", theta)
     if not 0 <= theta < float("inf"):
         raise ParameterError(f"theta={theta} is not at least 0; 0.08 lets a worker hold 8 % more")
 

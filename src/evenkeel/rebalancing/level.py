@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.routing_table import RoutingTable
 from evenkeel.rebalancing.least_load import check_table, check_theta
 from evenkeel.rebalancing.level_search import Found, LevelSearch
@@ -42,6 +43,7 @@ class Level:
     table: int | None = 3000
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_theta(self.theta)
         check_table(self.table)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.routing_table import RoutingTable
 from evenkeel.rebalancing.least_load import LeastLoadFit, check_beta, check_degree, check_theta
 from evenkeel.rebalancing.outset import Outset
@@ -36,6 +37,7 @@ class MinMig:
     r: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_theta(self.theta)
         check_beta(self.beta)
         check_degree(self.r)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.routing_table import RoutingTable
 from evenkeel.rebalancing.least_load import (
     LeastLoadFit,
@@ -47,6 +48,7 @@ class Mixed:
     r: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_theta(self.theta)
         check_table(self.table)
         check_beta(self.beta)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from evenkeel.errors import ParameterError
 from evenkeel.kernels import WorkerIds
 from evenkeel.kernels.readjusting import readjust_items
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.routing_table import RoutingTable
 from evenkeel.rebalancing.hash_pair import Items, Utility, check_pair, plan_pair
 from evenkeel.rebalancing.outset import Outset
@@ -43,6 +44,7 @@ class Readj:
     moves: int = 5
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_pair(self.sigma, self.utility)
         if self.moves < 1:
             raise ParameterError(f"moves={self.moves} is not at least 1 move per key")

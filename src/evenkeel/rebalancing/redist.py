@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.routing_table import RoutingTable
 from evenkeel.rebalancing.hash_pair import Utility, check_pair, placing, plan_pair
 from evenkeel.rebalancing.outset import Outset
@@ -39,6 +40,7 @@ class Redist:
     computation: Growth = "constant"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_pair(self.sigma, self.utility)
         Resources(self.state, self.computation, self.alpha)
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenkeel.kernels.least_load_fit import give_heaviest_to_least_loaded
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.routing_table import RoutingTable
 from evenkeel.rebalancing.least_load import check_theta
 from evenkeel.rebalancing.outset import Outset
@@ -36,6 +37,7 @@ class Simple:
     theta: float = 0.08
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_theta(self.theta)
 
     def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:

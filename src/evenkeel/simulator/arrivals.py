@@ -10,7 +10,8 @@ import numpy as np
 from evenkeel.errors import ParameterError
 from evenkeel.kernels.mixing import salt_all
 from evenkeel.kernels.queueing import Floats
-from evenkeel.partitioners.contract import KeyHashes
+from evenkeel.parameters import check_fields
+from evenkeel.partitioners.contract import KeyHashes, check_seed
 
 Service = Literal["constant", "per-key", "per-row"]
 
@@ -32,8 +33,10 @@ class Traffic:
     seed: int = 42
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0 < self.rate < float("inf"):
             raise ParameterError(f"rate={self.rate} is not above 0; 0.8 loads workers to 80 %")
+        check_seed(self.seed)
         if self.service not in get_args(Service):
             raise ParameterError(
                 f"service={self.service!r} is not one of {', '.join(get_args(Service))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -77,7 +78,7 @@ class Cluster:
             form, _, after = part.strip().partition("@")
             relative = _relative(form.strip(), workers)
             scale = mean * workers / sum(relative)
-            start = int(float(_number(after))) if after else 0
+            start = int(_number(after)) if after else 0
             phases.append(Phase(start, tuple(scale * each for each in relative)))
         return cls(tuple(phases))
 
@@ -90,7 +91,7 @@ def _relative(form: str, workers: int) -> Sequence[float]:
         count = int(_number(fast))
         if not 0 <= count <= workers:
             raise ParameterError(f"capacities {form!r}: {count} is not in 0..workers={workers}")
-        return [_number(times)] * count + [1.0] * (workers - count)
+        form = ",".join([times] * count + ["1"] * (workers - count))
     numbers = [_number(each) for each in form.split(",")]
     if len(numbers) != workers or not min(numbers) > 0:
         raise ParameterError(f"capacities {form!r} are not for workers={workers}; give {_FORMS}")
@@ -99,6 +100,9 @@ def _relative(form: str, workers: int) -> Sequence[float]:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise ParameterError(f"capacities: {text!r} is not a number; give {_FORMS}") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise ParameterError(f"capacities: {text!r} is not a number; give {_FORMS}")
+    return number

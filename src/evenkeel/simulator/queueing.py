@@ -85,7 +85,7 @@ def simulate_queueing(
             f"cluster has {cluster.workers} workers, the partitioner {partitioner.workers}"
         )
     for name, value in (("sample_every", sample_every), ("aggregate_every", aggregate_every)):
-        if value is not None and not value > 0:
+        if value is not None and not 0 < value < float("inf"):
             raise ParameterError(f"{name}={value} is not above 0 seconds")
     run = _Run(partitioner, cluster, traffic or Traffic(), sources, signalling or Signalling())
     run.sample_every = sample_every

@@ -14,6 +14,7 @@ import numpy as np
 
 from evenkeel.errors import ParameterError
 from evenkeel.kernels.queueing import Floats
+from evenkeel.parameters import check_fields
 from evenkeel.partitioners.contract import WorkerReport
 from evenkeel.simulator.virtual import VirtualRouter
 from evenkeel.simulator.workers import Workers
@@ -40,6 +41,7 @@ class Signalling:
     queue_capacity: int = 1024
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not self.slot > 0:
             raise ParameterError(f"slot={self.slot} is not above 0 seconds")
         if not 0 <= self.idle <= self.busy:

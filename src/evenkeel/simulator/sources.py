@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 from evenkeel.errors import ParameterError
 from evenkeel.kernels.choices import send_by_hash
 from evenkeel.kernels.mixing import salt_all
+from evenkeel.parameters import check_whole
 from evenkeel.partitioners import FeedbackRouter, Partitioner, WorkerReport
 from evenkeel.partitioners.contract import KeyHashes, Loads, WorkerIds
 
 SourceBy = Literal["turn", "key"]
 
 _SOURCE_SALT = np.uint64(0x736F75726365)
+
+
+MOST_SOURCES = 100_000
 
 
 class Sources:
@@ -28,8 +32,11 @@ class Sources:
     def __init__(
         self, partitioner: Partitioner, sources: int, source_by: SourceBy = "turn"
     ) -> None:
-        if sources < 1:
-            raise ParameterError(f"sources={sources} is not at least 1")
+        check_whole("sources", sources)
+        if not 1 <= sources <= MOST_SOURCES:
+            raise ParameterError(
+                f"sources={sources} is not in 1..{MOST_SOURCES}: each has a memory of its own"
+            )
         if source_by not in ("turn", "key"):
             raise ParameterError(f"source-by={source_by!r} is not turn or key")
         self.source_by = source_by

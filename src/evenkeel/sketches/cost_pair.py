@@ -24,6 +24,7 @@ from evenkeel.kernels.cost_pair import (
     take_snapshot,
 )
 from evenkeel.kernels.mixing import salt_all
+from evenkeel.parameters import check_fields
 from evenkeel.sketches.frozen import ArrayValue, frozen
 
 _METADATA = b"evenkeel.cost_pair"
@@ -45,6 +46,7 @@ class CostShape:
     seed: int = 42
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0 < self.epsilon <= 1:
             raise ParameterError(f"epsilon={self.epsilon} is not in 0..1; 0.05 gives 55 columns")
         if not 0 < self.delta < 1:
@@ -81,6 +83,7 @@ class LearnedCosts(ArrayValue):
     costs: Floats
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "counts", frozen(self.counts, np.int64))
         object.__setattr__(self, "costs", frozen(self.costs, np.float64))
 

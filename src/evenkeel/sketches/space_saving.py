@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from evenkeel.errors import ParameterError
 from evenkeel.kernels import KeyHashes
 from evenkeel.kernels.space_saving import ROWS, USED, empty_summary, observe_all
+from evenkeel.parameters import check_whole
 
 
 class FrequentKeys(NamedTuple):
@@ -36,6 +37,7 @@ class SpaceSaving:
     """
 
     def __init__(self, capacity: int) -> None:
+        check_whole("capacity", capacity)
         if not 1 <= capacity < 2**29:
             raise ParameterError(f"capacity={capacity} is not in 1..{2**29 - 1} counters")
         self.summary = empty_summary(capacity)

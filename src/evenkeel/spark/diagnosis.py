@@ -11,6 +11,8 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from evenkeel.errors import ParameterError
+from evenkeel.parameters import check_whole
 from evenkeel.partitioners import ALL
 from evenkeel.partitioners.split_planning import TABLE
 from evenkeel.spark.advice import Recommendation, recommend, what_spark_does
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+_MOST_TOP = 1000
 _NOT_FORECAST = ("offline-greedy", "posg", "full-knowledge")
 """The first is the routing table here; for the others costs decide, which keys do not tell."""
 
@@ -126,6 +129,9 @@ def diagnose(
     """
     columns = key_columns(rows, key)
     workers = default_workers(rows) if workers is None else workers
+    check_whole("top", top)
+    if not 0 <= top <= _MOST_TOP:
+        raise ParameterError(f"top={top} is not in 0..{_MOST_TOP} keys; 20 show the skew")
     profile = profile_keys(rows, columns, workers, sample)
     schemes = _forecasts(profile)
     return Diagnosis(

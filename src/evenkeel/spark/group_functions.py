@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from evenkeel.errors import ParameterError, SchemaError
+from evenkeel.errors import ParameterError, ParameterTypeError, SchemaError
 
 Function = Callable[..., Any]
 
@@ -100,6 +100,8 @@ class Form(NamedTuple):
 
 def form_of(function: Function, groups: int = 1) -> Form:
     """Whether a function of `groups` groups also takes the key, and whether it takes batches."""
+    if not callable(function):
+        raise ParameterTypeError("func", function, "a function of a group")
     parameters = inspect.signature(function).parameters
     if len(parameters) not in (groups, groups + 1):
         raise ParameterError(

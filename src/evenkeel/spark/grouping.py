@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql.types import StructType
 
 from evenkeel.aggregates import Aggregate
-from evenkeel.errors import ParameterError
+from evenkeel.errors import ParameterError, SchemaError
 from evenkeel.partitioners import Need
 from evenkeel.spark.aggregation import aggregated
 from evenkeel.spark.cogrouping import Cogrouped
@@ -23,7 +24,7 @@ from evenkeel.spark.group_functions import (
     hiding,
     in_one_call,
 )
-from evenkeel.spark.keys import column, key_columns
+from evenkeel.spark.keys import check_rows, column, key_columns
 from evenkeel.spark.merging import apply_and_merge, check_keys_merge, check_merge
 from evenkeel.spark.planning import Plan
 from evenkeel.spark.routes import Wish
@@ -42,7 +43,8 @@ def groupBy(  # noqa: N802 - PySpark's name
     rows, or is a plan made before; "auto" reads the keys' frequencies in one pass, picks by need
     and skew, and logs why. `settings` go to `plan`: capacities, epsilon, table, sample.
     """
-    names = [name for key in keys for name in ([key] if isinstance(key, str | Column) else key)]
+    check_rows("rows", rows)
+    names = [name for key in keys for name in (key if isinstance(key, list | tuple) else [key])]
     for name in names:
         if not isinstance(name, str):
             raise ParameterError(
@@ -95,6 +97,7 @@ class Grouped:
         self, func: Function, schema: StructType | str, merge: Function | None, groups: Groups
     ) -> DataFrame:
         form_of(func)
+        schema = _parsed(schema)
         if merge is not None:
             return self._merged(func, schema, merge, groups)
         route = self.wish.route(self.rows, self.key, Need.WHOLE_KEY)
@@ -105,16 +108,15 @@ class Grouped:
         return _apply(placed.groupBy(worker, *map(column, self.key)), hidden, schema, groups)
 
     def _merged(
-        self, func: Function, schema: StructType | str, merge: Function, groups: Groups
+        self, func: Function, schema: StructType, merge: Function, groups: Groups
     ) -> DataFrame:
-        struct = _parsed(schema)
         check_keys_merge(self.rows, self.key, groups)
-        check_merge(merge, struct, groups)
+        check_merge(merge, schema, groups)
         route = self.wish.route(self.rows, self.key, Need.MERGEABLE)
         whole = in_one_call(func, merge)
         if route.plain and whole is not None:
             return _apply(self._plain(), whole, schema, groups)
-        return apply_and_merge(self.rows, route, func, struct, merge, groups)
+        return apply_and_merge(self.rows, route, func, schema, merge, groups)
 
     def _plain(self) -> GroupedData:
         rows = self.rows
@@ -125,8 +127,17 @@ class Grouped:
 
 
 def _parsed(schema: StructType | str) -> StructType:
-    struct = StructType.fromDDL(schema) if isinstance(schema, str) else schema
-    assert isinstance(struct, StructType)
+    if isinstance(schema, str):
+        try:
+            struct = StructType.fromDDL(schema)
+        except (PySparkException, ValueError) as error:
+            raise SchemaError(
+                f"schema={schema!r} cannot be read; name columns and types: 'user string, n bigint'"
+            ) from error
+    else:
+        struct = schema
+    if not isinstance(struct, StructType):
+        raise SchemaError(f"schema={schema!r} names no columns; give 'user string, n bigint'")
     return struct
 
 

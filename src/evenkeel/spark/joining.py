@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from evenkeel.errors import KeyTypeError, ParameterError, UnknownNameError
 from evenkeel.spark.join_planning import JoinRoutes, check_join_scheme, join_routes
 from evenkeel.spark.join_sides import Side
-from evenkeel.spark.keys import column, key_columns
+from evenkeel.spark.keys import check_rows, column, key_columns
 from evenkeel.spark.lowering import WORKER, free_name
 from evenkeel.spark.pairs import same_types
 from evenkeel.spark.placement import place
@@ -65,6 +65,8 @@ def join(
     always splits; schemes that keep keys whole send both sides by the same route. `settings` go
     to `plan`: epsilon, table, sample.
     """
+    check_rows("left", left)
+    check_rows("right", right)
     kind = _kind(how)
     wish = Wish(workers, scheme, settings)
     keys = _checked_keys(left, right, on)
@@ -126,19 +128,19 @@ def _different_types(
 
 
 def _kind(how: str) -> str:
-    kind = _KINDS.get(how.lower().replace("_", ""))
+    kind = _KINDS.get(str(how).lower().replace("_", ""))
     if kind is None:
         raise UnknownNameError("join", how, set(_KINDS.values()))
     return kind
 
 
 def _checked_keys(left: DataFrame, right: DataFrame, on: str | Sequence[str]) -> list[str]:
-    names = [on] if isinstance(on, str) else list(on)
-    if not all(isinstance(name, str) for name in names):
+    names = [on] if isinstance(on, str) else on
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise ParameterError(
             "join takes the names of columns that both sides have; rename one side's with "
             "withColumnRenamed where they differ"
         )
     for side in (left, right):
         key_columns(side, names)
-    return names
+    return list(names)

@@ -16,18 +16,38 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from evenkeel.errors import KeyTypeError, ParameterError, UnknownNameError
+from evenkeel.errors import KeyTypeError, ParameterError, ParameterTypeError, UnknownNameError
 
 
 def key_columns(rows: DataFrame, key: str | Sequence[str]) -> list[str]:
     """The names of the key's columns, checked against `rows`."""
-    names = [key] if isinstance(key, str) else list(key)
-    if not names:
-        raise ParameterError("key names no column; give a column or a list of columns")
+    check_rows("rows", rows)
+    names = _names(key)
     for name in names:
         field = _field(rows.schema, name)
         _check_type(field.name, field.dataType)
     return names
+
+
+def check_rows(name: str, rows: object) -> None:
+    """Refuse what is not a DataFrame of Spark."""
+    if not isinstance(rows, DataFrame):
+        raise ParameterTypeError(
+            name, rows, "a DataFrame of Spark (spark.createDataFrame makes one)"
+        )
+
+
+def _names(key: object) -> list[str]:
+    if isinstance(key, str):
+        return [key]
+    if isinstance(key, Column) or not isinstance(key, Sequence):
+        raise ParameterTypeError("key", key, "the name of a column or a list of names")
+    if not key:
+        raise ParameterError("key names no column; give a column or a list of columns")
+    for name in key:
+        if not isinstance(name, str):
+            raise ParameterTypeError("key", name, "the name of a column")
+    return list(key)
 
 
 def column(name: str) -> Column:
@@ -55,6 +75,10 @@ def _field(schema: StructType, name: str) -> StructField:
     found = found or [field for field in schema if field.name.lower() == name.lower()]
     if not found:
         raise UnknownNameError("column", name, schema.names)
+    if len(found) > 1:
+        raise ParameterError(
+            f"the rows have {len(found)} columns called {name!r}; rename all but one"
+        )
     return found[0]
 
 

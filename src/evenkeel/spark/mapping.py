@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from evenkeel.errors import ParameterError
+from evenkeel.parameters import check_number
 from evenkeel.spark.keys import content_hash
 from evenkeel.spark.mapped_stream import MappedStream
 from evenkeel.spark.observed import logger
@@ -84,6 +85,7 @@ def _mapped(
     sketches: str | Path | None,
     say: Callable[[str], None],
 ) -> DataFrame | MappedStream:
+    check_number("learn", learn)
     if not 0 < learn < 1:
         raise ParameterError(f"learn={learn} is not between 0 and 1; 0.1 learns from a tenth")
     work = Work.of(df, func, schema, form, cost_key, workers)

@@ -12,7 +12,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from evenkeel.errors import ParameterError
+from evenkeel.errors import InputError, ParameterError
 from evenkeel.partitioners import Need, Partitioner, PlannedSplit
 from evenkeel.partitioners.contract import check_epsilon, check_workers, need_named
 from evenkeel.partitioners.serialization import from_json, to_json
@@ -95,12 +95,18 @@ class Plan:
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """The plan that `to_json` wrote."""
-        document: dict[str, Any] = json.loads(text)
-        document["key"] = tuple(document["key"])
-        document["partitioner"] = from_json(json.dumps(document["partitioner"]))
-        document["need"] = Need(document["need"])
-        document["forecast"] = Forecast(**document["forecast"])
-        return cls(**document)
+        try:
+            document: dict[str, Any] = json.loads(text)
+            document["key"] = tuple(document["key"])
+            document["partitioner"] = from_json(json.dumps(document["partitioner"]))
+            document["need"] = Need(document["need"])
+            document["forecast"] = Forecast(**document["forecast"])
+            return cls(**document)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"this is no plan as to_json writes it ({type(error).__name__}: {error}); "
+                "make it anew with plan(...)"
+            ) from error
 
 
 def plan(
@@ -173,10 +179,13 @@ def _speeds(
 ) -> np.ndarray[Any, np.dtype[np.float64]] | None:
     if capacities is None:
         return None
-    speeds = np.asarray(capacities, dtype=np.float64)
-    if speeds.shape != (workers,) or not (speeds > 0).all():
+    try:
+        speeds = np.asarray(capacities, dtype=np.float64)
+    except (TypeError, ValueError):
+        speeds = np.empty(0)
+    if speeds.shape != (workers,) or not ((speeds > 0) & np.isfinite(speeds)).all():
         raise ParameterError(
-            f"capacities={list(capacities)} must be {workers} numbers above 0, one for each worker"
+            f"capacities={capacities!r} must be {workers} numbers above 0, one for each worker"
         )
     return speeds
 

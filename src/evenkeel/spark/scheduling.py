@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from evenkeel.errors import ParameterError
+from evenkeel.errors import ParameterError, ParameterTypeError, SchemaError
 from evenkeel.partitioners import Proactive, ShuffleGrouping
 from evenkeel.partitioners.contract import check_workers
 from evenkeel.sketches.cost_pair import CostPair, CostShape
 from evenkeel.spark.costliest_first import CostliestFirst
-from evenkeel.spark.keys import key_hash
+from evenkeel.spark.keys import check_rows, key_hash
 from evenkeel.spark.lowering import WORKER, free_name
 from evenkeel.spark.observed import JobCosts, TaskCosts, read
 from evenkeel.spark.online import routed_by_task
@@ -51,8 +52,16 @@ class Work:
         workers: int | None,
     ) -> Work:
         """Check everything before any row moves."""
+        check_rows("df", rows)
+        if not callable(function):
+            raise ParameterTypeError("func", function, "a function of an iterator of batches")
         spark = rows.sparkSession
-        parsed = spark.createDataFrame([], schema).schema
+        try:
+            parsed = spark.createDataFrame([], schema).schema
+        except (PySparkException, TypeError, ValueError) as error:
+            raise SchemaError(
+                f"schema={schema!r} cannot be read; name columns and types: 'user string, n bigint'"
+            ) from error
         for name in (HASH, PART, COSTS):
             if name in rows.columns or name in parsed.names:
                 raise ParameterError(f"a column is called {name!r}, a name that evenkeel needs")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from evenkeel.errors import SessionError
 from evenkeel.spark.retries import CHECKSUMS
 
 
@@ -14,7 +16,7 @@ def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
     """The session in use, or a quiet local one."""
     # Python workers must be this interpreter: it is the one that has evenkeel.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return (
+    settings = (
         SparkSession.builder.master(f"local[{cores}]")
         .appName("evenkeel")
         .config("spark.driver.host", "127.0.0.1")
@@ -25,5 +27,11 @@ def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
         .config("spark.sql.shuffle.partitions", str(partitions))
         # The defaults since Spark 4.3: routes that depend on the order of rows want them.
         .config(map=dict.fromkeys(CHECKSUMS, "true"))
-        .getOrCreate()
     )
+    try:
+        return settings.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise SessionError(
+            "Spark could not start: it needs Java 17 or newer. Install one (Debian: apt-get "
+            "install openjdk-17-jre-headless) or set JAVA_HOME"
+        ) from error

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from evenkeel.errors import ParameterError
+from evenkeel.parameters import check_number, check_whole
 from evenkeel.partitioners import KeyGrouping
 from evenkeel.partitioners.contract import KeyHashes, check_workers
 from evenkeel.spark.keys import column, key_columns, key_hash
@@ -87,12 +88,16 @@ def profile_keys(
 
 def check_sample(sample: float | None) -> None:
     """Refuse a share of the rows that is none."""
-    if sample is not None and not 0 < sample <= 1:
+    if sample is None:
+        return
+    check_number("sample", sample)
+    if not 0 < sample <= 1:
         raise ParameterError(f"sample={sample} is not in 0..1; 0.1 reads the statistics of a tenth")
 
 
 def check_table(table: int) -> None:
     """Refuse a bound for a plan's table that no statistics could fill."""
+    check_whole("table", table)
     if not 0 <= table <= COUNTERS:
         raise ParameterError(
             f"table={table} is not in 0..{COUNTERS}, the keys that the statistics can name; "

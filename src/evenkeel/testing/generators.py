@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 from evenkeel.errors import ParameterError
+from evenkeel.parameters import check_number, check_whole
 from evenkeel.workloads import ZipfStream
 
 
@@ -39,6 +40,10 @@ def one_hot_key(
 ) -> DataFrame:
     """The columns of `skewed`, with a `share` of the rows in `key-0` and the rest level."""
     _check_share("share", share)
+    check_whole("rows", rows)
+    check_whole("keys", keys)
+    if rows < 0 or keys < 1:
+        raise ParameterError(f"rows={rows} and keys={keys} must be at least 0 and 1")
     random = np.random.default_rng(seed)
     ids = random.integers(min(1, keys - 1), keys, rows)
     ids[random.random(rows) < share] = 0
@@ -59,5 +64,6 @@ def _frame(spark: SparkSession, ids: NDArray[np.int64], nulls: float, seed: int)
 
 
 def _check_share(name: str, value: float) -> None:
+    check_number(name, value)
     if not 0 <= value <= 1:
         raise ParameterError(f"{name}={value} is not in 0..1")

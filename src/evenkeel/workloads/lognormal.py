@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from evenkeel.hashing import hash_ids
 from evenkeel.kernels import KeyHashes
+from evenkeel.parameters import check_fields
 from evenkeel.workloads.stream import check_at_least, chunk_sizes
 
 
@@ -27,7 +28,9 @@ class LogNormalStream:
     seed: int = 42
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_at_least("sigma", self.sigma, 0)
+        check_at_least("mu", self.mu, -1000)
         check_at_least("messages", self.messages, 0)
         check_at_least("seed", self.seed, 0)
 

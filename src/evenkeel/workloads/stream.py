@@ -36,6 +36,8 @@ def chunk_sizes(messages: int) -> Iterator[int]:
 
 
 def check_at_least(name: str, value: float, least: float) -> None:
-    """Refuse a value below `least`."""
+    """Refuse a value below `least`, or infinite."""
     if not value >= least:
         raise ParameterError(f"{name}={value} is below {least}")
+    if value == float("inf"):
+        raise ParameterError(f"{name}={value} has no end; give a number")

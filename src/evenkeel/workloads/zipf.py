@@ -8,10 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenkeel.errors import ParameterError
 from evenkeel.hashing import hash_ids
 from evenkeel.kernels import KeyHashes
 from evenkeel.kernels.sampling import guide_to, invert
+from evenkeel.parameters import check_fields
 from evenkeel.workloads.stream import check_at_least, chunk_sizes
+
+MOST_KEYS = 2**28
+"""Beyond it the frequencies of the keys would not fit into eight gigabytes."""
 
 
 def zipf_probabilities(exponent: float, keys: int) -> NDArray[np.float64]:
@@ -39,8 +44,13 @@ class ZipfStream:
     seed: int = 42
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_at_least("exponent", self.exponent, 0)
         check_at_least("keys", self.keys, 1)
+        if self.keys > MOST_KEYS:
+            raise ParameterError(
+                f"keys={self.keys} is above {MOST_KEYS}: their frequencies are held in memory"
+            )
         check_at_least("messages", self.messages, 0)
         check_at_least("seed", self.seed, 0)
 

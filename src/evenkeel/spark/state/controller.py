@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from evenkeel.errors import ParameterError, UnknownNameError
 from evenkeel.metrics import max_over_mean
+from evenkeel.parameters import check_whole
 from evenkeel.partitioners import RoutingTable
 from evenkeel.rebalancing import ALL, KeyStatistics, Rebalance, Rebalancer
 from evenkeel.spark.state.reports import SlotReport
@@ -155,8 +156,9 @@ def planner_of(
 def check_settings(interval: int, window: int, cost: str) -> None:
     """Refuse what cannot be meant."""
     for name, value in (("interval", interval), ("window", window)):
+        check_whole(name, value)
         if value < 1:
-            raise ParameterError(f"{name}={value} is not at least 1")
+            raise ParameterError(f"{name}={value} is not at least 1 batch")
     if cost not in typing.get_args(Cost):
         raise ParameterError(f"cost={cost!r} is not one of {', '.join(typing.get_args(Cost))}")
 

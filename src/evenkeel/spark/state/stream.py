@@ -12,10 +12,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from evenkeel.errors import ParameterError, SessionError
+from evenkeel.errors import ParameterError, ParameterTypeError, SessionError
+from evenkeel.parameters import check_whole
 from evenkeel.partitioners.contract import check_workers
 from evenkeel.rebalancing import Rebalancer
 from evenkeel.rebalancing.least_load import check_theta
+from evenkeel.spark.keys import check_rows
 from evenkeel.spark.lookup import MOST_ENTRIES
 from evenkeel.spark.scheduling import slots
 from evenkeel.spark.state.commits import CommitLog
@@ -70,6 +72,7 @@ def stateful(
     Paper: Fang et al., workload skewness and variance: Mixed, and its protocol for moving state,
         which here is the gap between two batches.
     """
+    check_rows("stream", stream)
     if "connect" in type(stream).__module__:
         raise SessionError(
             "keyed state is kept by executors and found through the driver's JVM, which Spark "
@@ -81,6 +84,10 @@ def stateful(
         )
     if rows not in typing.get_args(Form):
         raise ParameterError(f"rows={rows!r} is not one of {', '.join(typing.get_args(Form))}")
+    for name, value in (("table_size", table_size), ("merge_after", merge_after)):
+        check_whole(name, value)
+    if not callable(processor) and not isinstance(processor, Processor):
+        raise ParameterTypeError("processor", processor, "a Processor or a function")
     if not 1 <= table_size <= MOST_ENTRIES:
         raise ParameterError(f"table_size={table_size} is not in 1..{MOST_ENTRIES}")
     if merge_after < 1:

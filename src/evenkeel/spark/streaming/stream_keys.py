@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 
-from evenkeel.errors import ParameterError
-from evenkeel.spark.keys import column, key_columns
+from evenkeel.errors import ParameterError, ParameterTypeError
+from evenkeel.spark.keys import check_rows, column, key_columns
 
 SESSION = "spark.sessionWindow"
 """Spark marks session windows so."""
@@ -17,6 +17,7 @@ Key = str | Column | Sequence[str | Column]
 
 def keyed(stream: DataFrame, keys: Sequence[Key]) -> tuple[DataFrame, tuple[str, ...]]:
     """The stream with all of the key as columns, and their names."""
+    check_rows("stream", stream)
     if not stream.isStreaming:
         raise ParameterError(
             "the rows are no stream (readStream); evenkeel.groupBy takes those of a batch"
@@ -26,6 +27,8 @@ def keyed(stream: DataFrame, keys: Sequence[Key]) -> tuple[DataFrame, tuple[str,
         if isinstance(each, str):
             names.append(each)
             continue
+        if not isinstance(each, Column):
+            raise ParameterTypeError("key", each, "the name of a column or an expression")
         name = stream.select(each).columns[0]
         if name in stream.columns:
             raise ParameterError(
@@ -52,6 +55,4 @@ def _check_windows(stream: DataFrame, names: Sequence[str]) -> None:
 
 
 def _flat(keys: Sequence[Key]) -> list[str | Column]:
-    return [
-        each for key in keys for each in ([key] if isinstance(key, str | Column) else list(key))
-    ]
+    return [each for key in keys for each in (key if isinstance(key, list | tuple) else [key])]
