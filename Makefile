@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-connect lint bench chaos docs format lock clean java
+.PHONY: help demo test test-connect test-install lint bench chaos docs format lock clean java
 
 help: ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,8 +31,13 @@ bench: $(READY) ## Measure speed; prints ratios to their yardsticks
 chaos: $(READY) java ## Kill drivers and executors of a stateful stream; check every row
 	@$(BIN)/python tools/chaos.py $(CHAOS)
 
-docs: $(READY) ## Write the generated tables of README and docs
+docs: $(READY) ## Write the generated tables and build the site, strictly
 	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/pymarkdown scan README.md CONTRIBUTING.md CHANGELOG.md docs
+	@$(BIN)/python tools/build_docs.py
+
+test-install: ## Install wheel and sdist with each extra into empty environments
+	@PYTHON="$(PYTHON)" tools/test_install $(EXTRAS)
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix-only .
@@ -42,7 +47,7 @@ lock: $(READY) ## Rewrite constraints.txt from what is installed now
 	@$(BIN)/pip freeze --exclude-editable > constraints.txt
 
 clean: ## Remove the environment and everything generated
-	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage demo-output
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage demo-output site
 
 java:
 	@tools/ensure-java

@@ -40,7 +40,7 @@ def fields():
                 yield pytest.param(kind, needed, field.name, id=f"{kind.__name__}-{field.name}")
 
 
-@pytest.mark.parametrize(("kind", "needed", "field"), fields())
+@pytest.mark.parametrize(("kind", "needed", "field"), list(fields()))
 def test_a_field_is_right_or_refused(kind, needed, field):
     for value in NEVER:
         with pytest.raises(EvenkeelError, match=field):

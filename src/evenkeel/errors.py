@@ -27,7 +27,8 @@ class ParameterTypeError(ParameterError, TypeError):
 
     def __init__(self, name: str, value: object, wanted: str) -> None:
         said = _short(" ".join(repr(value).split()))
-        kind = "not" if value != value else f"of type {type(value).__name__}, not"  # NaN
+        nan = isinstance(value, float) and value != value
+        kind = "not" if nan else f"of type {type(value).__name__}, not"
         super().__init__(f"{name}={said} is {kind} {wanted}")
 
 

@@ -35,16 +35,17 @@ def read_table(spark: SparkSession, path: Path, lines: bool = False) -> DataFram
     """A file or folder by its ending; with `lines`, plain text is one column `text`."""
     from pyspark.errors import PySparkException
 
-    ending, reader = path.suffix.lower(), spark.read
+    # A session that runs already may have been started in another folder.
+    ending, reader, place = path.suffix.lower(), spark.read, str(path.resolve())
     try:
         if lines and ending in LINES:
-            return reader.text(str(path)).withColumnRenamed("value", "text")
+            return reader.text(place).withColumnRenamed("value", "text")
         if ending in CSV:
             separator = "\t" if ending == ".tsv" else ","
-            return reader.csv(str(path), header=True, inferSchema=True, sep=separator)
+            return reader.csv(place, header=True, inferSchema=True, sep=separator)
         if ending in JSON:
-            return reader.json(str(path))
-        return reader.parquet(str(path))
+            return reader.json(place)
+        return reader.parquet(place)
     except PySparkException as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path.name} cannot be read as a table: {reason}") from error

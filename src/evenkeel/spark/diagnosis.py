@@ -124,8 +124,26 @@ def diagnose(
 ) -> Diagnosis:
     """Measure how skewed `key` is and what each scheme would make of it.
 
-    One pass gathers the statistics (from a `sample` of the rows, if given), a filter then looks
-    up the values of the `top` keys.
+    One pass gathers the statistics, a filter then looks up the values of the `top` keys.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        A batch of rows; nothing is written.
+    key : str or list of str
+        The column or columns that the rows are grouped by.
+    workers : int, optional
+        How many workers to spread the rows over; the shuffle partitions of the session if not
+        given.
+    sample : float, optional
+        Share of the rows to read, above 0 and at most 1; all if not given.
+    top : int
+        How many of the heaviest keys to name.
+
+    Returns
+    -------
+    Diagnosis
+        With `show()`, `plot()`, `to_html()`, `to_pandas()`, `to_json()`.
     """
     columns = key_columns(rows, key)
     workers = default_workers(rows) if workers is None else workers

@@ -39,9 +39,25 @@ def groupBy(  # noqa: N802 - PySpark's name
 ) -> Grouped:
     """Group rows by the columns `keys`; the verb that follows decides how they are spread.
 
-    `workers` is the number of shuffle partitions unless given. `scheme` names a way of routing
-    rows, or is a plan made before; "auto" reads the keys' frequencies in one pass, picks by need
-    and skew, and logs why. `settings` go to `plan`: capacities, epsilon, table, sample.
+    Parameters
+    ----------
+    rows : DataFrame
+        A batch of rows; for streams there is `evenkeel.streaming.groupBy`.
+    *keys : str or list of str
+        The names of the key's columns.
+    workers : int, optional
+        How many partitions to spread them over; the shuffle partitions of the session if not
+        given.
+    scheme : str or Plan
+        A way of routing rows, or a plan made before; "auto" reads the keys' frequencies in one
+        pass, picks by need and skew, and logs why.
+    **settings
+        What `plan` takes: capacities, epsilon, table, sample.
+
+    Returns
+    -------
+    Grouped
+        With `agg`, `applyInArrow`, `applyInPandas` and `cogroup`, as in PySpark.
     """
     check_rows("rows", rows)
     names = [name for key in keys for name in (key if isinstance(key, list | tuple) else [key])]
@@ -77,9 +93,21 @@ class Grouped:
     ) -> DataFrame:
         """Map each group by a function of an Arrow table, or of an iterator of batches.
 
-        Without `merge` all rows of a key meet in one call. With it, `func` may be called for
-        parts of a key, and `merge` turns the rows of all parts into the key's result; both
-        return rows of `schema`.
+        Parameters
+        ----------
+        func : callable
+            Takes the rows of a key, and before them the key if it has two arguments.
+        schema : StructType or str
+            The columns that it returns.
+        merge : callable, optional
+            Without it all rows of a key meet in one call. With it, `func` may be called for parts
+            of a key, and `merge` turns the rows of all parts into the key's result; both return
+            rows of `schema`.
+
+        Returns
+        -------
+        DataFrame
+            The rows of plain Spark's `applyInArrow`.
         """
         return self._applied(func, schema, merge, ArrowGroups())
 

@@ -59,11 +59,28 @@ def join(
 ) -> DataFrame:
     """Join by equal columns `on`: Spark's result, with hot keys spread over the workers.
 
-    `how` is inner, left, right, full, semi or anti, or another of Spark's names for these. With
-    "auto", both sides are read once for their keys' frequencies, unless Spark would broadcast
-    one of them; the join is left to Spark where hashing keeps the workers level. "planned-split"
-    always splits; schemes that keep keys whole send both sides by the same route. `settings` go
-    to `plan`: epsilon, table, sample.
+    Parameters
+    ----------
+    left, right : DataFrame
+        The two sides.
+    on : str or list of str
+        Columns that both have.
+    how : str
+        inner, left, right, full, semi or anti, or another of Spark's names for these.
+    workers : int, optional
+        How many partitions to join on; the shuffle partitions of the session if not given.
+    scheme : str or Plan
+        With "auto", both sides are read once for their keys' frequencies, unless Spark would
+        broadcast one of them; the join is left to Spark where hashing keeps the workers level.
+        "planned-split" always splits; schemes that keep keys whole send both sides by the same
+        route.
+    **settings
+        What `plan` takes: epsilon, table, sample.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `left.join(right, on, how)`, in any order.
     """
     check_rows("left", left)
     check_rows("right", right)

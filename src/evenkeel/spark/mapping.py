@@ -50,8 +50,30 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
         a column tells. Not for cheap functions: the shuffle costs more than it levels.
     Cost: rows of a scan are read twice, others are checkpointed; at most 1,024 more calls of the
         function per task, with a row or a few each, while costs are learned.
-    On a streaming DataFrame this returns a `MappedStream`, which learns from every batch;
-    `sketches` names the file in which it keeps what it has learned.
+
+    Parameters
+    ----------
+    df : DataFrame
+        A batch or a stream.
+    func : callable
+        From an iterator of batches to an iterator of batches, as in PySpark.
+    schema : StructType or str
+        The columns that it returns.
+    cost_key : str, list of str or Column
+        What the cost of a row depends on.
+    workers : int, optional
+        How many tasks; as many as run at a time if not given.
+    learn : float
+        Share of a batch's rows that is run first, to learn what rows cost.
+    sketches : str or Path, optional
+        The file in which a stream keeps what it has learned.
+    say : callable
+        Is told whether it pays, and why; the log `evenkeel` if not given.
+
+    Returns
+    -------
+    DataFrame or MappedStream
+        For a stream a `MappedStream`, which learns from every batch.
     """
     return _mapped(df, func, schema, "arrow", cost_key, workers, learn, sketches, say)
 

@@ -123,9 +123,31 @@ def plan(
 ) -> Plan:
     """Measure the keys of `rows` in one pass and decide how to spread them over `workers`.
 
-    `workers` is the number of shuffle partitions unless given; `capacities` are their relative
-    speeds; `table` bounds the keys that are routed by name; `sample` reads the statistics from a
-    share of the rows only.
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows, or others with keys like theirs.
+    key : str or list of str
+        The column or columns that the rows are grouped by.
+    workers : int, optional
+        How many partitions there will be; the shuffle partitions of the session if not given.
+    need : Need or {"whole-key", "mergeable", "any-row"}
+        What the work asks of the rows of one key; schemes that do not keep it are refused.
+    scheme : str
+        The name of a scheme; "auto" picks by need and skew, and says why.
+    capacities : list of float, optional
+        The relative speed of each worker; all alike if not given.
+    epsilon : float
+        How much a worker may have above its fair share.
+    table : int
+        The most keys that are routed by name; all others go by their hash.
+    sample : float, optional
+        Share of the rows to read, above 0 and at most 1; all if not given.
+
+    Returns
+    -------
+    Plan
+        With `explain()`, `apply(rows)`, `with_worker(rows)`, `to_json()`.
     """
     columns = key_columns(rows, key)
     workers = default_workers(rows) if workers is None else workers

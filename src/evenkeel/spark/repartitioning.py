@@ -26,8 +26,25 @@ def repartition(
 ) -> DataFrame:
     """The same rows on `workers` partitions, by key.
 
-    All rows of a key stay together unless `need` says that they may part ("mergeable",
-    "any-row"). `settings` go to `plan`: capacities, epsilon, table, sample.
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows.
+    key : str or list of str
+        The column or columns of the key.
+    workers : int, optional
+        How many partitions; the shuffle partitions of the session if not given.
+    scheme : str or Plan
+        A way of routing rows, or a plan made before.
+    need : Need or {"whole-key", "mergeable", "any-row"}
+        All rows of a key stay together unless this says that they may part.
+    **settings
+        What `plan` takes: capacities, epsilon, table, sample.
+
+    Returns
+    -------
+    DataFrame
+        The same rows and columns.
     """
     route = Wish(workers, scheme, settings).route(rows, key, need_named(need))
     if route.plain:

@@ -74,6 +74,18 @@ def diagnose_state(checkpoint: str, *, spark: SparkSession | None = None) -> Sta
     """Read how the state in `checkpoint` is spread over partitions; the query may run or not.
 
     For keyed state that evenkeel moves (`ek.streaming.stateful`) a partition is a worker.
+
+    Parameters
+    ----------
+    checkpoint : str
+        The `checkpointLocation` of a query with state, evenkeel's or not.
+    spark : SparkSession, optional
+        The session that reads it; the active one if not given.
+
+    Returns
+    -------
+    StateDiagnosis
+        With `show()`, `to_html()`, `to_pandas()`, `to_json()`.
     """
     session = spark or SparkSession.getActiveSession()
     if session is None:

@@ -18,8 +18,14 @@ _SHOWN = 5
 def assert_same_result(actual: DataFrame, expected: DataFrame, *, digits: int = 12) -> None:
     """Both have the same columns and the same rows, each as often, in any order.
 
-    NaN equals NaN, −0.0 equals 0.0, and doubles are compared in their first `digits` digits:
-    parallel sums add up in any order.
+    NaN equals NaN, and −0.0 equals 0.0.
+
+    Parameters
+    ----------
+    actual, expected : DataFrame
+        Small enough to be collected.
+    digits : int
+        Doubles are compared in so many digits: parallel sums add up in any order.
     """
     if _columns(actual) != _columns(expected):
         raise AssertionError(
@@ -41,8 +47,14 @@ def assert_balanced(
 ) -> None:
     """No partition has more than `max_over_mean` times the rows that it should have.
 
-    Empty partitions count: `workers` says how many partitions there are, if the last of them may
-    be empty.
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows on their partitions.
+    max_over_mean : float
+        The bound for the fullest partition, over the mean.
+    workers : int, optional
+        How many partitions there are, if the last of them may be empty: empty ones count.
     """
     counted = rows.groupBy(F.spark_partition_id()).count().collect()
     last = max((row[0] for row in counted), default=0)

@@ -23,7 +23,23 @@ def skewed(
 ) -> DataFrame:
     """Zipf keys: `id` bigint, `key` string (`key-0` the hottest), `value` double.
 
-    `exponent` 0 is uniform and 2 is extreme; a share of `nulls` of the rows has no key.
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    rows, keys : int
+        How many rows, and how many keys they are drawn from.
+    exponent : float
+        0 is uniform and 2 is extreme.
+    nulls : float
+        Share of the rows that has no key.
+    seed : int
+        Another seed, other rows.
+
+    Returns
+    -------
+    DataFrame
+        The same rows for the same parameters.
     """
     drawn = list(ZipfStream(exponent, keys, rows, seed).ids())
     return _frame(spark, np.concatenate([np.empty(0, dtype=np.int64), *drawn]), nulls, seed)

