@@ -13,7 +13,6 @@ html_title = f"evenkeel {release}"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "numpydoc",
 ]
 exclude_patterns = ["_build"]

@@ -145,7 +145,7 @@ OTHERS = [
 def no_spark(monkeypatch):
     session = pytest.importorskip("evenkeel.spark.session")
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise AssertionError("Spark was started")
 
     monkeypatch.setattr(session, "local_session", refuse)

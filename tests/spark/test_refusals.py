@@ -32,7 +32,6 @@ NO_KEY = [
     [],
     ["key", 3],
     [None],
-    F.col("key"),
     {"key": 1},
     "k\x1b[31m",
     "x" * 10**6,
@@ -117,6 +116,12 @@ def test_bad_input_is_refused_before_any_job(spark, rows, verb, name, values):
     if not is_remote():
         assert spark.sparkContext.statusTracker().getJobIdsForGroup("refusals") == []
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+
+
+def test_an_expression_is_no_key(rows):
+    for call in (ek.diagnose, ek.plan, ek.repartition):
+        with pytest.raises(ParameterTypeError, match="the name of a column"):
+            call(rows, F.col("key"))
 
 
 def test_columns_of_one_name_are_refused(rows):

@@ -76,7 +76,8 @@ def run(
     for wanted in names:
         if wanted not in app.columns:
             raise UnknownNameError(f"column of {name}", wanted, app.columns)
-    schemes = app.schemes if compare else (_legal(app, scheme or app.schemes[0]),)
+    first = app.schemes[0] if scheme is None else scheme
+    schemes = app.schemes if compare else (_legal(app, first),)
     logging.getLogger("evenkeel").setLevel(logging.ERROR)  # the tables say what the log would
     runs = _runs(app, input_path, names, schemes, workers)
     if as_json:

@@ -33,16 +33,35 @@ def groupBy(  # noqa: N802 - PySpark's name
     """Group a stream by columns, or expressions such as `F.window("time", "5 minutes")`.
 
     Each micro-batch is routed to `workers`, each worker makes one partial result for each of its
-    keys, and Spark's state store merges them. `scheme` names a router that learns on line, in each
-    task, or is a `Plan`; with `history`, a batch of rows with keys like those to come, the plan is
-    made from it now and stays as it is while the query runs. "auto" leaves to plain Spark what it
-    combines itself. `settings` (capacities, epsilon, table, sample) go to the plan.
-
-    `mode` is the writer's output mode, which aggregates in Python must know beforehand.
+    keys, and Spark's state store merges them.
 
     When: partial results are costly to make (aggregates in Python, functions) and keys are skewed.
     Cost: a shuffle of the rows before Spark's own of the partial results; about twice the time of
         plain Spark for a mere count, which is why "auto" does not do it there.
+
+    Parameters
+    ----------
+    stream : DataFrame
+        Streaming rows.
+    *keys : str, Column or list of them
+        Columns by name, and expressions such as windows.
+    workers : int, optional
+        How many partitions; the shuffle partitions of the session if not given.
+    scheme : str or Plan
+        A router that learns on line, in each task, or a plan. "auto" leaves to plain Spark what
+        it combines itself.
+    mode : {"update", "append", "complete"}
+        The writer's output mode, which aggregates in Python must know beforehand.
+    history : DataFrame, optional
+        A batch of rows with keys like those to come: a plan is made from it now and stays as it
+        is while the query runs.
+    **settings
+        What `plan` takes: capacities, epsilon, table, sample.
+
+    Returns
+    -------
+    GroupedStream
+        With `agg`, `applyInArrow`, `replanned` and `explain`.
     """
     wish = StreamWish(workers, scheme, history, settings)
     wish.check()
