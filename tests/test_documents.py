@@ -27,7 +27,7 @@ from evenkeel import cli
 from evenkeel.workloads import ZipfStream
 
 WITHOUT_SPARK = ["errors.md", "planners.md", "simulator.md"]
-ON_SPARK = ["README.md", "batch.md", "costs.md", "how-to.md", "start.md"]
+ON_SPARK = ["README.md", "batch.md", "how-to.md", "start.md"]
 TRANSCRIPT = "first-half-hour.md"
 ELSEWHERE = {"streaming.md": "tests/spark/test_streaming_guide.py", TRANSCRIPT: __file__}
 SPARK_COMMANDS = {"diagnose", "run", "demo"}
