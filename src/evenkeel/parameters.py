@@ -40,7 +40,8 @@ def check_fields(described: object) -> None:
     Traceback (most recent call last):
     evenkeel.errors.ParameterTypeError: workers='8' is of type str, not a whole number
     """
-    for name, hint in _hints(type(described)).items():
+    kind: Any = type(described)
+    for name, hint in _hints(kind).items():
         _check(name, getattr(described, name), hint)
 
 
@@ -55,7 +56,7 @@ def _check(name: str, value: object, hint: Any) -> None:
     if not any(_is(value, kind) for kind in kinds):
         raise ParameterTypeError(name, value, " or ".join(map(_in_words, kinds)))
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ParameterError(f"{name} has {len(str(value))} digits; it must fit into 64 bits")
+        raise ParameterError(f"{name} takes {value.bit_length()} bits; it must fit into 64")
 
 
 def _kinds(hint: Any) -> list[Any]:

@@ -83,7 +83,6 @@ class LearnedCosts(ArrayValue):
     costs: Floats
 
     def __post_init__(self) -> None:
-        check_fields(self)
         object.__setattr__(self, "counts", frozen(self.counts, np.int64))
         object.__setattr__(self, "costs", frozen(self.costs, np.float64))
 
