@@ -1,55 +1,69 @@
 """Type the commands of docs/first-half-hour.md again and write down what they print.
 
-Runs as part of nothing: a test compares the document with what commands print now. After a change
-of their output, `python tools/transcript.py` brings the document up to date.
+A test compares the document with what commands print now; after a change of their output,
+`python tools/transcript.py` brings the document up to date. With `--without-spark`, what needs
+Spark stays as it is.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
-import subprocess
+import shlex
 import sys
 import tempfile
 from pathlib import Path
 
+from evenkeel import cli
+
 DOCUMENT = Path(__file__).parent.parent / "docs" / "first-half-hour.md"
+ON_SPARK = ("evenkeel diagnose",)
 _BLOCK = re.compile(r"(<!-- not run[^>]*-->\n)?^```(console|python)\n(.*?)^```$", re.DOTALL | re.M)
 
 
-def printed(line: str, folder: str) -> str:
-    """What a command prints, on both channels, 80 columns wide."""
-    done = subprocess.run(
-        line.replace("evenkeel", f"{sys.executable} -c 'from evenkeel.cli import main; main()'", 1),
-        shell=True,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "80"},
-    )
-    noise = ("WARNING: Using incubator", "Setting default log level", "To adjust logging level")
-    lines = [each.rstrip() for each in (done.stderr + done.stdout).splitlines()]
-    kept = [each for each in lines if " WARN " not in each and not each.startswith(noise)]
-    return "\n".join(kept).strip("\n") + "\n"
+def printed(line: str) -> str:
+    """What a command prints, on both channels."""
+    out, sys.argv = io.StringIO(), shlex.split(line)
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(out),
+        contextlib.suppress(SystemExit),
+    ):
+        cli.main()
+    lines = [each.rstrip() for each in out.getvalue().splitlines()]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def replayed(text: str, spark: bool) -> str:
+    """The document with every output written anew."""
+
+    def replay(match: re.Match[str]) -> str:
+        skipped, language, block = match.groups()
+        if skipped:
+            return match[0]
+        if language == "python":
+            if "write_table" in block:  # the data; what comes later changes nothing here
+                exec(compile(block, DOCUMENT.name, "exec"), {})
+            return match[0]
+        parts = re.split(r"^\$ ", block, flags=re.M)[1:]
+        body = ""
+        for line, _, before in (part.partition("\n") for part in parts):
+            kept = line.startswith(ON_SPARK) and not spark
+            body += f"$ {line}\n{before if kept else printed(line)}"
+        return f"```console\n{body}```"
+
+    return _BLOCK.sub(replay, text)
 
 
 def main() -> None:
     """Replay the document in a folder of its own."""
+    text = DOCUMENT.read_text()
     with tempfile.TemporaryDirectory() as folder:
-
-        def replay(match: re.Match[str]) -> str:
-            skipped, language, text = match.groups()
-            if skipped:
-                return match[0]
-            if language == "python":
-                if "spark" not in text and "plan" not in text:
-                    subprocess.run([sys.executable, "-c", text], cwd=folder, check=True)
-                return match[0]
-            lines = [line for line in text.splitlines() if line.startswith("$ ")]
-            body = "".join(f"{line}\n{printed(line[2:], folder)}" for line in lines)
-            return f"```console\n{body}```"
-
-        DOCUMENT.write_text(_BLOCK.sub(replay, DOCUMENT.read_text()))
+        os.chdir(folder)
+        current = replayed(text, spark="--without-spark" not in sys.argv)
+    DOCUMENT.write_text(current)
 
 
 if __name__ == "__main__":
