@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql.types import StructType
 
 from evenkeel.aggregates import Aggregate
-from evenkeel.errors import ParameterError, SchemaError
+from evenkeel.errors import ParameterError
 from evenkeel.partitioners import Need
 from evenkeel.spark.aggregation import aggregated
 from evenkeel.spark.cogrouping import Cogrouped
@@ -28,6 +27,7 @@ from evenkeel.spark.keys import check_rows, column, key_columns
 from evenkeel.spark.merging import apply_and_merge, check_keys_merge, check_merge
 from evenkeel.spark.planning import Plan
 from evenkeel.spark.routes import Wish
+from evenkeel.spark.schemas import struct_of
 
 
 def groupBy(  # noqa: N802 - PySpark's name
@@ -125,7 +125,7 @@ class Grouped:
         self, func: Function, schema: StructType | str, merge: Function | None, groups: Groups
     ) -> DataFrame:
         form_of(func)
-        schema = _parsed(schema)
+        schema = struct_of(schema)
         if merge is not None:
             return self._merged(func, schema, merge, groups)
         route = self.wish.route(self.rows, self.key, Need.WHOLE_KEY)
@@ -152,21 +152,6 @@ class Grouped:
             # Given a number, Spark does not pack costly groups into fewer tasks for being small.
             rows = rows.repartition(self.wish.workers, *map(column, self.key))
         return rows.groupBy(*map(column, self.key))
-
-
-def _parsed(schema: StructType | str) -> StructType:
-    if isinstance(schema, str):
-        try:
-            struct = StructType.fromDDL(schema)
-        except (PySparkException, ValueError) as error:
-            raise SchemaError(
-                f"schema={schema!r} cannot be read; name columns and types: 'user string, n bigint'"
-            ) from error
-    else:
-        struct = schema
-    if not isinstance(struct, StructType):
-        raise SchemaError(f"schema={schema!r} names no columns; give 'user string, n bigint'")
-    return struct
 
 
 def _apply(

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from evenkeel.errors import ParameterError, ParameterTypeError, SchemaError
+from evenkeel.errors import ParameterError, ParameterTypeError
 from evenkeel.partitioners import Proactive, ShuffleGrouping
 from evenkeel.partitioners.contract import check_workers
 from evenkeel.sketches.cost_pair import CostPair, CostShape
@@ -21,6 +20,7 @@ from evenkeel.spark.lowering import WORKER, free_name
 from evenkeel.spark.observed import JobCosts, TaskCosts, read
 from evenkeel.spark.online import routed_by_task
 from evenkeel.spark.retries import check_order_may_matter
+from evenkeel.spark.schemas import struct_of
 from evenkeel.spark.timing import COSTS, HASH, PART, ArrowBatches, Kind, PandasFrames, timed
 
 SHAPE = CostShape(epsilon=0.002)
@@ -55,13 +55,7 @@ class Work:
         check_rows("df", rows)
         if not callable(function):
             raise ParameterTypeError("func", function, "a function of an iterator of batches")
-        spark = rows.sparkSession
-        try:
-            parsed = spark.createDataFrame([], schema).schema
-        except (PySparkException, TypeError, ValueError) as error:
-            raise SchemaError(
-                f"schema={schema!r} cannot be read; name columns and types: 'user string, n bigint'"
-            ) from error
+        parsed = struct_of(schema)
         for name in (HASH, PART, COSTS):
             if name in rows.columns or name in parsed.names:
                 raise ParameterError(f"a column is called {name!r}, a name that evenkeel needs")

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from evenkeel.errors import ParameterError, SchemaError
 from evenkeel.spark.arrow_types import arrow_schema
+from evenkeel.spark.schemas import struct_of
 from evenkeel.spark.streaming.partials import Folded, Partials
 
 Function = Callable[[pa.Table], pa.Table]
@@ -31,7 +32,7 @@ def check_parts(
             "merge must be Spark's aggregates of the schema's columns, as in "
             "[F.sum('n').alias('n')]; for a merge in Python write an Aggregate and use agg"
         )
-    struct = rows.sparkSession.createDataFrame([], schema).schema
+    struct = struct_of(schema)
     clash = sorted(set(struct.names) & set(key))
     if clash:
         raise SchemaError(f"the schema names {', '.join(clash)}, which the key brings along")
