@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,21 @@ from evenkeel.partitioners.serialization import build
 from evenkeel.simulator.counting import count
 from evenkeel.sketches.key_counts import KeyCounts
 from evenkeel.workloads import ZipfStream
+
+_PAPERS = ("consistent-grouping", "partial-key-grouping", "posg")
+_NAMES = {
+    "kg": r"\bKG\b",
+    "sg": r"\bSG\b",
+    "pkg": r"\bPKG\b",
+    "porc": r"\bPoRC\b",
+    "ch": r"\bCH\b",
+    "cg": r"\bCG\b",
+    "two-random-choices": r"\bPoTC\b",
+    "posg": r"\bPOSG\b",
+    "full-knowledge": r"\bfull knowledge\b",
+}
+"""What the papers call a scheme, as far as their claims name it."""
+_SHOWN = 5
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "schemes.json"
 SKEWS = (0.8, 1.2, 1.6)
@@ -90,13 +106,35 @@ memory: on how many workers a key is found, on average.
 $ {_command(name)}
 ```
 
-## In Python
+{_claims(name)}## In Python
 
 ```pycon
 {_example(kind)}
 ```
 
 [All schemes](../schemes.md) · [API](../reference/core.md)
+"""
+
+
+def _claims(name: str) -> str:
+    """The first claims of the papers that name the scheme, as we found them."""
+    if name not in _NAMES:
+        return ""
+    rows = []
+    for paper in _PAPERS:
+        for claim in json.loads((RESULTS.parent / f"{paper}.json").read_text())["claims"]:
+            if re.search(_NAMES[name], claim["claim"]):
+                holds = "yes" if claim["holds"] else "**no**"
+                rows.append(f"| {claim['claim']} | {claim['paper']} | {claim['ours']} | {holds} |")
+    table = "\n".join(rows[:_SHOWN])
+    return f"""## In the papers
+
+| claim | paper | ours | holds |
+|---|---|---|---|
+{table}
+
+[All claims](../papers.md), and why some do not hold.
+
 """
 
 
