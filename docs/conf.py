@@ -25,6 +25,7 @@ myst_heading_anchors = 4
 # In docstrings `name` is code.
 default_role = "code"
 
+autosummary_generate = False  # numpydoc brings it along
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_class_signature = "separated"

@@ -1,8 +1,8 @@
 """Every error that evenkeel raises on purpose.
 
 A message gives the rule that was broken, the value that broke it and the way out, and it is
-raised before any work starts. All of them derive from `EvenkeelError`; each is the built-in error too
-that a Python user would expect in its place.
+raised before any work starts. All of them derive from `EvenkeelError`, and each also is the
+built-in error that a Python user would expect in its place.
 """
 
 from __future__ import annotations

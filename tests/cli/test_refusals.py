@@ -82,7 +82,8 @@ def commands():
         yield with_words(f"{SIMULATE} --messages 100 --lognormal", text)
     for name in UNREADABLE:
         yield with_words(f"{SIMULATE} --key key --input", name)
-        yield ["rebalance", name, "--algorithm", "level", "--workers", "3"]
+        if name != "head.csv":  # no keys, nothing to move
+            yield ["rebalance", name, "--algorithm", "level", "--workers", "3"]
     for name in ("nowhere", "binary.dat", "broken.csv", "x" * 5000):
         yield ["diagnose", name, "--key", "key"]
         yield ["run", "wordcount", "--input", name]
@@ -164,12 +165,18 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def complaint(code, out, err):
+    """What is wrong with an answer to bad input."""
+    if code != 2:
+        return f"exit code {code}: {out[:200]}"
+    if out or not err.strip() or len(err) > 2000:
+        return f"prints {len(out)} characters and {len(err)} as an error"
+    if "Traceback" in err or "\x1b[31m" in err:
+        return "a traceback, or colours from the data"
+    return None
+
+
 def test_bad_input_is_one_message_and_exit_code_2(run, folder, no_spark):
-    for words in commands():
-        code, out, err = run(*words)
-        shown = [word[:40] for word in words]
-        assert (code, out) == (2, ""), shown
-        assert err.strip(), shown
-        assert "Traceback" not in err, shown
-        assert len(err) < 2000, shown
-        assert "\x1b[31m" not in err, shown
+    answers = {" ".join(words)[:100]: complaint(*run(*words)) for words in commands()}
+    assert len(answers) > 200
+    assert {words: wrong for words, wrong in answers.items() if wrong} == {}

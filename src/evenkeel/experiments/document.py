@@ -108,7 +108,7 @@ def _choices(paper: Paper) -> Iterator[str]:
             made.setdefault(figure.choices, []).append(figure.name)
     if made:
         yield "Chosen where the paper is silent:\n"
-        yield from (f"- {', '.join(names)}: {choice}" for choice, names in made.items())
+        yield from (f"- {', '.join(names)}: {choice.strip()}" for choice, names in made.items())
 
 
 def _notes(paper: Paper) -> Iterator[str]:
