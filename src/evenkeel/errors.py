@@ -11,11 +11,15 @@ import difflib
 from collections.abc import Iterable
 
 _LONGEST = 80
+_LONGEST_MESSAGE = 1500
 _MOST = 30
 
 
 class EvenkeelError(Exception):
     """The base of every error raised on purpose."""
+
+    def __str__(self) -> str:
+        return _short(super().__str__(), _LONGEST_MESSAGE)
 
 
 class ParameterError(EvenkeelError, ValueError):
@@ -77,10 +81,10 @@ class MissingExtraError(EvenkeelError, ImportError):
         super().__init__(f"{module} is not installed; pip install 'evenkeel[{extra}]'")
 
 
-def _short(text: str) -> str:
+def _short(text: str, longest: int = _LONGEST) -> str:
     """A value from outside may be of any length; its two ends tell which it is."""
-    half = _LONGEST // 2
-    return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
 
 
 def _listed(names: list[str]) -> str:

@@ -13,7 +13,7 @@ def check_out_file(path: Path | None, option: str, endings: tuple[str, ...] = ()
     """Refuse a file that cannot be written, or of a kind that nothing here writes."""
     if path is None:
         return
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - Path raises where a name is too long
         raise InputError(f"{option} {path} is a folder; give the name of a file")
     if endings and path.suffix.lower() not in endings:
         raise InputError(f"{option} {path} must end in {' or '.join(endings)}")
@@ -25,7 +25,7 @@ def check_out_folder(path: Path | None, option: str) -> None:
     if path is None:
         return
     nearest = path
-    while not nearest.exists() and nearest != nearest.parent:
+    while not os.path.exists(nearest) and nearest != nearest.parent:  # noqa: PTH110
         nearest = nearest.parent
     _check_folder(nearest, f"{option} {path}")
 
@@ -37,7 +37,7 @@ def check_extra(module: str, extra: str) -> None:
 
 
 def _check_folder(folder: Path, what: str) -> None:
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112
         raise InputError(f"{what} cannot be written: {folder} is not a folder")
     if not os.access(folder, os.W_OK):
         raise InputError(f"{what} cannot be written: {folder} is write-protected")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ CSV, JSON, LINES = (
 def check_file(path: Path, lines: bool = False) -> None:
     """Refuse what Spark could not read, before it takes ten seconds to start."""
     known = {*CSV, *JSON, *(LINES if lines else ())}
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - Path raises where a name is too long
         raise InputError(f"there is no file {path}")
     if path.is_file() and path.suffix.lower() not in known:
         with path.open("rb") as file:
