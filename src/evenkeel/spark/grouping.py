@@ -60,7 +60,9 @@ def groupBy(  # noqa: N802 - PySpark's name
         With `agg`, `applyInArrow`, `applyInPandas` and `cogroup`, as in PySpark.
     """
     check_rows("rows", rows)
-    names = [name for key in keys for name in (key if isinstance(key, list | tuple) else [key])]
+    names: list[Any] = []
+    for key in keys:
+        names.extend(key if isinstance(key, list | tuple) else [key])
     for name in names:
         if not isinstance(name, str):
             raise ParameterError(

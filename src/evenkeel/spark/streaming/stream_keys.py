@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
@@ -55,4 +56,7 @@ def _check_windows(stream: DataFrame, names: Sequence[str]) -> None:
 
 
 def _flat(keys: Sequence[Key]) -> list[str | Column]:
-    return [each for key in keys for each in (key if isinstance(key, list | tuple) else [key])]
+    flat: list[Any] = []
+    for key in keys:
+        flat.extend(key if isinstance(key, list | tuple) else [key])
+    return flat
