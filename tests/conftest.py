@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytest_plugins = ["evenkeel.testing.fixtures"]
+
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

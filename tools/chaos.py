@@ -27,10 +27,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-from tests.spark.cluster import Cluster, cluster  # noqa: E402
+from evenkeel.testing import LocalCluster
 
+ROOT = Path(__file__).parent.parent
 ROWS_PER_FILE = 300
 FILES_AHEAD = 4
 
@@ -106,7 +105,7 @@ class Chaos:
     run: Run
     feed: Feed
     draw: random.Random
-    machines: Cluster | None
+    machines: LocalCluster | None
     driver_kills: int = 0
     executor_kills: int = 0
 
@@ -165,13 +164,12 @@ def check(folder: Path, keys: list[str | None]) -> tuple[int, int, int]:
 
 
 @contextlib.contextmanager
-def spark_for(executors: int, folder: Path) -> Iterator[tuple[str, Cluster | None]]:
+def spark_for(executors: int, folder: Path) -> Iterator[tuple[str, LocalCluster | None]]:
     """A local Spark, or a cluster if executors are to be killed."""
     if not executors:
         yield "local[2]", None
         return
-    (folder / "cluster").mkdir()
-    with cluster(folder / "cluster", workers=2) as machines:
+    with LocalCluster(2, folder=folder / "cluster") as machines:
         yield machines.url, machines
 
 

@@ -6,8 +6,6 @@ Rows are checked by their ids: a row lost and another doubled would not show in 
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 from collections import Counter
@@ -15,8 +13,6 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from tests.spark.cluster import cluster
 
 import evenkeel as ek
 from evenkeel.testing import skewed
@@ -29,21 +25,13 @@ WORKERS = 6
 
 
 @pytest.fixture(scope="module")
-def machines(tmp_path_factory):
-    with cluster(tmp_path_factory.mktemp("cluster"), workers=3) as made:
-        yield made
+def machines(local_cluster):
+    return local_cluster(3)
 
 
 @pytest.fixture(scope="module")
 def session(machines):
-    # Spark's Python workers are the driver's choice: "python3" if it does not say.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.executor.memory": "640m",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
         "spark.sql.shuffle.partitions": str(WORKERS),
         "spark.sql.autoBroadcastJoinThreshold": "-1",
@@ -51,10 +39,7 @@ def session(machines):
         "spark.deploy.maxExecutorRetries": "-1",
         "spark.task.maxFailures": "10",
     }
-    builder = SparkSession.builder.master(machines.url).appName("evenkeel-kills")
-    made = builder.config(map=settings).getOrCreate()
-    yield made
-    made.stop()
+    return machines.session(settings)
 
 
 @pytest.fixture(scope="module")
