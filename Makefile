@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-connect test-install lint bench chaos docs format lock clean java
+.PHONY: help demo test test-connect test-install lint bench chaos kafka-test docs format lock clean java
 
 help: ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ bench: $(READY) ## Measure speed; prints ratios to their yardsticks
 
 chaos: $(READY) java ## Kill drivers and executors of a stateful stream; check every row
 	@$(BIN)/python tools/chaos.py $(CHAOS)
+
+kafka-test: $(READY) java ## Streams from Kafka and back, with a killed driver and a restarted broker
+	@$(BIN)/python tools/kafka_test.py $(KAFKA)
 
 docs: $(READY) ## Write the generated tables and build the site, strictly
 	@$(BIN)/python tools/generate_docs.py
