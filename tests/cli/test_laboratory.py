@@ -82,6 +82,8 @@ def test_reproduce_one_figure(run, tmp_path):
 
 def test_reproduce_refuses_unknown_papers_and_empty_folders(run, tmp_path):
     assert "There are: consistent-grouping" in run("reproduce", "consistent")[2]
+    unknown = run("reproduce", "partitioning-functions", "--cluster")[2]
+    assert "posg" in unknown
     code, _, err = run("reproduce", next(iter(PAPERS)), "--data", str(tmp_path))
     assert code == 2
     assert "no Parquet files" in err

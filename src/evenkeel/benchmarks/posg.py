@@ -79,10 +79,7 @@ def run() -> Iterator[Row]:
         spark = _session(slots)
         try:
             for kind in COSTS:
-                cost = _measured_cost(spark, slots, kind)
-                schemes = _schemes(spark, slots, kind)
-                found = [_stream(*each, cost, _size(kind, slots), slots) for each in schemes]
-                verb, posg, *others = found
+                verb, posg, *others = completion_times(spark, slots, kind)
                 yield from _rows(f"{kind}, {slots} slots", verb, posg, others)
                 gains.append(posg.mean / others[0].mean)
         finally:
@@ -90,6 +87,28 @@ def run() -> Iterator[Row]:
     mean = float(np.mean(gains))
     name = "posg completion time, mean of all"
     yield Row(name, 0.0, mean, "round robin", OVER_ROUND_ROBIN)
+
+
+def completion_times(
+    spark: SparkSession, slots: int, kind: str, batches: int = BATCHES
+) -> list[Outcome]:
+    """The same stream under each scheme: the verb, POSG, round robin, and left to Spark."""
+    cost, size = _measured_cost(spark, slots, kind), _size(kind, slots)
+    schemes = _schemes(spark, slots, kind)
+    return [_stream(*each, cost, size, slots, batches) for each in schemes]
+
+
+def batch_times(spark: SparkSession, slots: int, kind: str, batches: int) -> dict[str, list[float]]:
+    """Seconds of each batch's rows, under POSG that knows nothing at first, and in turn."""
+    size, found = _size(kind, slots), {}
+    schemes = dict(_schemes(spark, slots, kind))
+    for scheme in ("posg", "round robin"):
+        seconds = []
+        for first in range(0, batches * size, size):
+            done = schemes[scheme](first, first + size)
+            seconds.append(max(row["done"] for row in done) - min(row["begun"] for row in done))
+        found[scheme] = seconds
+    return found
 
 
 def _rows(what: str, verb: Outcome, posg: Outcome, others: Sequence[Outcome]) -> list[Row]:
@@ -153,13 +172,15 @@ def _size(kind: str, slots: int) -> int:
     return int(SECONDS * slots / _mean_cost(kind))
 
 
-def _stream(scheme: str, run_batch: Batch, cost: float, size: int, slots: int) -> Outcome:
+def _stream(
+    scheme: str, run_batch: Batch, cost: float, size: int, slots: int, batches: int = BATCHES
+) -> Outcome:
     """Run every batch, and place them one after the other in virtual time."""
     gap = cost / slots
     for _ in range(2):  # The first starts Python workers and learns costs, the second routes.
         run_batch(0, size)
     times, overheads, free = [], [], 0.0
-    for first in range(size, (BATCHES + 1) * size, size):
+    for first in range(size, (batches + 1) * size, size):
         started = time.time()
         rows = run_batch(first, first + size)
         seconds = time.time() - started

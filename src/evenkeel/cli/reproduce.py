@@ -15,6 +15,8 @@ from evenkeel.experiments.drawing import can_draw
 from evenkeel.experiments.running import reproduce as run
 from evenkeel.experiments.specification import Setting
 from evenkeel.experiments.table import summary, table
+from evenkeel.on_cluster import PAPERS as ON_CLUSTER
+from evenkeel.on_cluster import reproduce_on_cluster
 from evenkeel.partitioners.contract import check_seed
 
 PaperName = Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")]
@@ -23,6 +25,10 @@ Quick = Annotated[bool, typer.Option("--quick", help="Smaller streams, in minute
 Out = Annotated[Path | None, typer.Option(help="Where results go; runs resume from there.")]
 Data = Annotated[Path | None, typer.Option(help="A folder of Parquet streams with a column key.")]
 Seed = Annotated[int, typer.Option(help="Another seed, other streams.")]
+OnCluster = Annotated[
+    bool,
+    typer.Option("--cluster", help="The figures of clusters, on a local standalone one."),
+]
 Jobs = Annotated[int | None, typer.Option(help="How many cells at a time; one per core.")]
 
 
@@ -34,6 +40,7 @@ def reproduce(
     data: Data = None,
     seed: Seed = 42,
     jobs: Jobs = None,
+    cluster: OnCluster = False,
     as_json: Json = False,
 ) -> None:
     """Measure a paper's claims and say which hold.
@@ -43,21 +50,28 @@ def reproduce(
     Example:
 
       evenkeel reproduce partial-key-grouping --quick
+
+      evenkeel reproduce consistent-grouping --cluster --quick
     """
-    if paper not in PAPERS:
-        raise UnknownNameError("paper", paper, PAPERS)
+    papers = ON_CLUSTER if cluster else PAPERS
+    if paper not in papers:
+        raise UnknownNameError("paper", paper, papers)
     if data is not None and not list(data.glob("*.parquet")):
         raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
-    chosen = PAPERS[paper]
+    chosen = papers[paper]
     chosen.pick(figure)  # refuses an unknown one
     check_seed(seed)
     if jobs is not None and jobs < 1:
         raise ParameterError(f"--jobs {jobs} is not at least 1; leave it out for one per core")
     check_out_folder(out, "--out")
-    folder = out or Path("reproduced") / f"{paper}{'-quick' if quick else ''}"
+    kind = f"{'-cluster' if cluster else ''}{'-quick' if quick else ''}"
+    folder = out or Path("reproduced") / f"{paper}{kind}"
     setting = Setting(quick=quick, data=data, seed=seed)
     with figure_bar(shown=not as_json) as progress:
-        outcomes = run(chosen, setting, folder, figure, jobs, progress)
+        if cluster:
+            outcomes = reproduce_on_cluster(chosen, setting, folder, figure, progress)
+        else:
+            outcomes = run(chosen, setting, folder, figure, jobs, progress)
     if as_json:
         print_json([row for outcome in outcomes for row in outcome.as_rows()])
         return

@@ -10,8 +10,8 @@ PAPER = Paper(
     title="Load balancing for skewed streams on heterogeneous clusters (Consistent Grouping)",
     figures=(*skew.FIGURES, *workers.FIGURES, *machines.FIGURES),
     left_out={
-        "Fig 12": "throughput and latency on a Storm cluster: needs a running cluster",
-        "Fig 13": "executors limited to 30 % CPU: needs a running cluster",
+        "Fig 12": "throughput and latency on a Storm cluster: `--cluster` has them on Spark",
+        "Fig 13": "executors limited to 30 % CPU: `--cluster` has them on Spark",
     },
     slips=(
         "Sec. V-A defines busy as load ≥ θ_b·c with θ_b > 1, Sec. VI-A uses 0.85·c; ours: 0.85.",

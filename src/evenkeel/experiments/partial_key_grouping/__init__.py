@@ -10,8 +10,8 @@ PAPER = Paper(
     title="Partial Key Grouping: load-balanced partitioning of distributed streams",
     figures=(*tables.FIGURES, *estimation.FIGURES, *sources.FIGURES, *limits.FIGURES),
     left_out={
-        "Fig 10": "throughput on a Storm cluster over CPU delay and memory: needs a cluster",
-        "Table 3": "latency on a Storm cluster: needs a cluster",
+        "Fig 10": "throughput on a Storm cluster by delay and memory: `--cluster` has it on Spark",
+        "Table 3": "latency on a Storm cluster: `--cluster` has it on Spark",
         "Table 2, WP and TW": "the data sets are not public: streams with their p₁ stand in",
     },
     slips=(

@@ -10,8 +10,8 @@ PAPER = Paper(
     title="Proactive Online Shuffle Grouping (POSG)",
     figures=(bounds.BOUNDS, loads.FIG4, loads.FIG5, *parameters.FIGURES, timeline.FIG10),
     left_out={
-        "Fig 11": "the time series on a Storm cluster; figure 10 is the same in the simulator",
-        "Fig 12": "tweets on a Storm cluster; `evenkeel bench posg` has its costs on Spark",
+        "Fig 11": "the time series on a Storm cluster: `--cluster` has it on Spark",
+        "Fig 12": "tweets on a Storm cluster: `--cluster` has their costs on Spark",
     },
     slips=(
         "Sec. V-A: 54 columns for ε = 0.05, Sec. IV-B: 55; ours: ⌈e/ε⌉ = 55.",

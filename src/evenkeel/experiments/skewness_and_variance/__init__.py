@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenkeel.experiments.skewness_and_variance import appendix, compact, examples, parameters
 from evenkeel.experiments.specification import Paper
 
-_NEEDS_CLUSTER = "throughput and latency on a Storm cluster: needs a running cluster"
+_NEEDS_CLUSTER = "throughput and latency on a Storm cluster: `--cluster` has them on Spark"
 
 PAPER = Paper(
     name="skewness-and-variance",

@@ -1,0 +1,60 @@
+"""What figures on the cluster share: ratios to key grouping, and Spark's own best beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenkeel.experiments.plot import Line, Panel, Plot
+from evenkeel.experiments.reading import the
+from evenkeel.experiments.specification import Claim, Row
+from evenkeel.on_cluster.ways import OURS, SPARKS
+
+NOISE = 0.97
+"""A ratio above this counts as equal: runs differ by a few per cent."""
+
+
+def gain(rows: Sequence[Row], way: str) -> float:
+    """Throughput as a multiple of key grouping's."""
+    return the(rows, "throughput", scheme=way) / the(rows, "throughput", scheme="KG")
+
+
+def times(ratio: float) -> str:
+    """A ratio for people.
+
+    >>> times(2.754)
+    '2.75 ×'
+    """
+    return f"{ratio:.2f} ×"
+
+
+def against_spark(rows: Sequence[Row], prefix: str, ways: Sequence[str]) -> Claim:
+    """Ours against the best that plain Spark can do for work that merges."""
+    ours = max((way for way in ways if way in OURS), key=lambda way: gain(rows, way))
+    spark = max((way for way in ways if way in SPARKS), key=lambda way: gain(rows, way))
+    ratio = gain(rows, ours) / gain(rows, spark)
+    counters = {way: the(rows, "replicas", scheme=way) for way in (ours, spark)}
+    return Claim(
+        f"{prefix}our best is at least as fast as Spark's own best alternative",
+        "(not in the paper)",
+        f"{ours} {times(ratio)} of {spark}; counters {counters[ours]:,.0f} and "
+        f"{counters[spark]:,.0f}",
+        ratio >= NOISE,
+        f"where partial results merge, {spark.removeprefix('Spark: ')} is as level; what it costs "
+        "is memory and merging",
+    )
+
+
+def bars(title: str, rows: Sequence[Row]) -> Plot:
+    """One point per scheme: throughput, latency and memory."""
+    panels = [
+        Panel(label, "scheme", unit, [
+            Line(str(row["scheme"]), [number], [float(row[column])])
+            for number, row in enumerate(rows)
+        ])
+        for column, label, unit in (
+            ("throughput", "throughput", "rows a second"),
+            ("latency_mean", "latency", "seconds"),
+            ("replicas", "memory", "counters"),
+        )
+    ]  # fmt: skip
+    return Plot(title, panels)

@@ -1,0 +1,144 @@
+"""Keyed state under keys whose frequencies change: batch times of hashing and of rebalancing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenkeel.experiments.specification import Row
+from evenkeel.on_cluster.counting import warm_up
+from evenkeel.on_cluster.machines import Running, running
+from evenkeel.partitioners import KeyGrouping
+from evenkeel.workloads.fluctuation import FluctuatingKeys
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from evenkeel.spark.streaming import BatchProgress
+
+PATIENCE = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fluctuating:
+    """Keys that change their frequencies by `rate` every `every` batches."""
+
+    rate: float
+    batches: int
+    rows: int
+    every: int = 3
+    exponent: float = 0.85
+    keys: int = 3000
+    workers: int = 15
+    seed: int = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Stateful:
+    """Count per key with state, each row costing `cost` ms, under a rebalancer or by hash alone."""
+
+    stream: Fluctuating
+    rebalancer: str
+    theta: float = 0.08
+    cost: float = 1.0
+    workers: int = 15
+    scaled: int = 0
+    """Workers from the middle of the run on, if another number."""
+
+    def measure(self) -> Sequence[Row]:
+        """One row per batch."""
+        up = running()
+        source = written(up, self.stream)
+        warm_up(up)
+        name = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+        records = self._run(up, source, str(up.folder / "checkpoints" / name))
+        return [self._row(record) for record in records]
+
+    def _run(self, up: Running, source: Path, checkpoint: str) -> list[BatchProgress]:
+        from evenkeel.spark.streaming import stateful
+
+        reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
+        stream = stateful(
+            reader.parquet(str(source)), "key", counting(self.cost / 1000),
+            schema="key bigint, n bigint", state_schema="n bigint", checkpoint=checkpoint,
+            workers=self.workers, theta=self.theta,
+            rebalancer=None if self.rebalancer == "hashing" else self.rebalancer,
+        )  # fmt: skip
+        query = stream.start(_discard)
+        end = time.monotonic() + PATIENCE
+        try:
+            while query.isActive and len(stream.progress) < self.stream.batches:
+                if self.scaled and len(stream.progress) >= self.stream.batches // 2:
+                    stream.scale(self.scaled)
+                if time.monotonic() > end:
+                    raise TimeoutError(f"{self} did not come to its end")
+                time.sleep(0.05)
+            if query.exception() is not None:
+                raise RuntimeError(str(query.exception()))
+        finally:
+            query.stop()
+        return stream.progress[: self.stream.batches]
+
+    def _row(self, record: BatchProgress) -> Row:
+        loads = np.asarray(record.loads)
+        return {
+            "scheme": self.rebalancer,
+            "theta": self.theta,
+            "rate": self.stream.rate,
+            "batch": record.batch,
+            "workers": loads.size,
+            "rows": record.rows,
+            "seconds": record.seconds,
+            "longest": float(loads.max()),
+            "mean": float(loads.mean()),
+            "max_over_mean": record.max_over_mean,
+            "migrated_keys": record.migrated_keys or 0,
+            "planning": record.rebalance_seconds or 0.0,
+        }
+
+
+def counting(cost: float) -> Callable[[Any, pa.Table, Any], Any]:
+    """Count the rows of a key, at `cost` seconds each."""
+
+    def count(key: Any, rows: pa.Table, state: Any) -> Any:
+        from evenkeel.testing.emulation import emulated_work
+
+        emulated_work(cost * rows.num_rows)
+        n = rows.num_rows + (state["n"] if state else 0)
+        return [{"key": key, "n": n}], {"n": n}
+
+    return count
+
+
+def written(up: Running, stream: Fluctuating) -> Path:
+    """One Parquet file a batch."""
+    name = hashlib.sha256(repr(stream).encode()).hexdigest()[:12]
+    folder = up.folder / "fluctuating" / name
+    if folder.exists():
+        return folder
+    folder.mkdir(parents=True)
+    keys = FluctuatingKeys.zipf(stream.exponent, stream.keys, stream.seed)
+    owner = KeyGrouping(stream.workers).router().route(keys.hashes)
+    for batch in range(stream.batches):
+        if batch and batch % stream.every == 0:
+            keys = keys.shifted(owner, stream.rate)
+        draw = np.random.default_rng((stream.seed, batch))
+        ids = draw.choice(stream.keys, stream.rows, p=keys.shares / keys.shares.sum())
+        path = folder / f"{batch:04d}.parquet"
+        pq.write_table(pa.table({"key": pa.array(ids, pa.int64())}), path)
+        # Spark reads files in the order of their times.
+        os.utime(path, (1_700_000_000 + batch, 1_700_000_000 + batch))
+    return folder
+
+
+def _discard(output: DataFrame, batch: int) -> None:
+    output.write.format("noop").mode("overwrite").save()
