@@ -16,6 +16,8 @@ ALL: dict[str, str] = {
     "heavy-hitters": "the heaviest keys in bounded memory, with bounds on their counts",
     "naive-bayes": "the classes of documents by the words in them",
     "decision-tree": "a decision tree from histograms of every feature",
+    "self-join": "who buys and sells the same stock within a day",
+    "tpch-q5": "revenue by nation of the last five minutes, query 5 of TPC-H",
     "enrich": "what is known of the entity of each row, at 25, 5 or 1 ms",
 }
 """Every app of `evenkeel run` by name, and what it finds; each is a module of this folder."""

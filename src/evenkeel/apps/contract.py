@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 import evenkeel as ek
+from evenkeel.apps.replaying import Replay
+from evenkeel.spark.streaming import BatchProgress
 
 Scheme: TypeAlias = str | ek.Plan
 Figure: TypeAlias = int | float | str | bool
@@ -26,6 +29,8 @@ class Answer:
     """What each worker was given, where the app saw it while it ran."""
     replicas: int | None = None
     """How many partial states there were, where the app saw them."""
+    batches: Sequence[BatchProgress] = ()
+    """What each micro-batch did, where the app ran on a stream that tells."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,21 @@ class App:
     """An input for those who bring none."""
     prepare: Callable[[DataFrame], DataFrame]
     """From the input to what the app works on, with the key unless `routed` makes it."""
-    run: Callable[[DataFrame, Scheme, int], Answer]
-    """On prepared rows, by a scheme, on so many workers."""
     reference: Callable[[DataFrame], Any]
     """What plain Spark (or plain Python) makes of the prepared rows."""
     agrees: Callable[[Answer, Any], bool]
     """Whether an answer is what the reference says it must be."""
+    run: Callable[[DataFrame, Scheme, int], Answer] | None = None
+    """On prepared rows, by a scheme, on so many workers."""
+    stream: Callable[[Replay, Scheme, int], Answer] | None = None
+    """The same on a stream of prepared rows."""
+    batches: int = 0
+    """Into how many micro-batches rows are cut unless the user says; 0 for apps that `run`."""
+    order: str | None = None
+    """The column by which rows come, if they are a stream."""
+    names: tuple[str, ...] = ()
+    """The schemes there are, where they are not the partitioners that keep the need."""
+    read: Callable[[SparkSession, Path], DataFrame] | None = None
+    """The input from a path, where it is not one table."""
     routed: Callable[[DataFrame], DataFrame] = lambda prepared: prepared
     """From prepared rows to those that the scheme spreads, where they are others."""

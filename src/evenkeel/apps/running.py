@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import evenkeel as ek
-from evenkeel.apps.contract import Answer, App
+from evenkeel.apps.contract import Answer, App, Scheme
+from evenkeel.apps.replaying import Replay, balance
 from evenkeel.metrics import max_over_mean
 from evenkeel.spark.routes import MEASURED
 
@@ -33,7 +35,16 @@ class Run:
     reference_seconds: float
     max_over_mean: float
     replicas: int
+    """Of a stream, in the mean batch."""
     matches_reference: bool
+    batches: int
+    """Micro-batches; 0 if it was no stream."""
+    latency: float | None
+    """Seconds from the start of a micro-batch to its result, in the mean."""
+    latency_max: float | None
+    migrated_keys: int | None
+    """That changed worker with their state, where there is state that can."""
+    migrated_bytes: int | None
     answer: Answer
 
     def as_dict(self) -> dict[str, Any]:
@@ -45,9 +56,21 @@ class Run:
 class Runner:
     """One app on one input, on which schemes can be tried in turn."""
 
-    def __init__(self, app: App, rows: DataFrame, workers: int) -> None:
+    def __init__(
+        self,
+        app: App,
+        rows: DataFrame,
+        workers: int,
+        batches: int = 0,
+        folder: Path | None = None,
+    ) -> None:
+        """With `batches`, as a stream of so many; its files and checkpoints go to `folder`."""
         self.app, self.workers = app, workers
         self.prepared = app.prepare(rows)
+        self.replay: Replay | None = None
+        if folder is not None and batches:
+            self.replay = Replay.of(self.prepared, batches, folder, app.order)
+            self.prepared = self.replay.rows
         self.routed = app.routed(self.prepared)
         self.rows = self.routed.count()
         self.reference, self.reference_seconds = _timed(lambda: app.reference(self.prepared))
@@ -55,15 +78,11 @@ class Runner:
     def run(self, scheme: str) -> Run:
         """Run the app by one scheme."""
         answer, seconds = _timed(
-            lambda: self.app.run(
-                self.prepared,
-                self._plan(scheme) if scheme in MEASURED else scheme,
-                self.workers,
-            )
+            lambda: self._answer(self._plan(scheme) if scheme in MEASURED else scheme)
         )
-        loads, replicas = answer.loads, answer.replicas
-        if loads is None or replicas is None:
-            loads, replicas = self._spread(scheme)
+        even, replicas = self._balance(answer, scheme)
+        took = [each.seconds for each in answer.batches]
+        moves = any(each.table_size is not None for each in answer.batches)
         return Run(
             app=self.app.name,
             scheme=scheme,
@@ -71,15 +90,37 @@ class Runner:
             rows=self.rows,
             seconds=seconds,
             reference_seconds=self.reference_seconds,
-            max_over_mean=max_over_mean(loads),
+            max_over_mean=even,
             replicas=replicas,
             matches_reference=self.app.agrees(answer, self.reference),
+            batches=len(took),
+            latency=sum(took) / len(took) if took else None,
+            latency_max=max(took, default=None),
+            migrated_keys=sum(each.migrated_keys for each in answer.batches) if moves else None,
+            migrated_bytes=sum(each.migrated_bytes for each in answer.batches) if moves else None,
             answer=answer,
         )
+
+    def _answer(self, scheme: Scheme) -> Answer:
+        if self.replay is not None:
+            assert self.app.stream is not None
+            return self.app.stream(self.replay, scheme, self.workers)
+        assert self.app.run is not None
+        return self.app.run(self.prepared, scheme, self.workers)
 
     def _plan(self, scheme: str) -> ek.Plan:
         app = self.app
         return ek.plan(self.routed, app.key, self.workers, need=app.need, scheme=scheme)
+
+    def _balance(self, answer: Answer, scheme: str) -> tuple[float, int]:
+        """Max/mean and replicas, from what the app saw or else from a pass of its own."""
+        if answer.batches:
+            pairs = [each.replicas or 0 for each in answer.batches]
+            return balance(answer.batches), round(sum(pairs) / len(pairs))
+        loads, replicas = answer.loads, answer.replicas
+        if loads is None or replicas is None:
+            loads, replicas = self._spread(scheme)
+        return max_over_mean(loads), replicas
 
     def _spread(self, scheme: str) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
         """Rows on each worker, and (worker, key) pairs: a pass of its own, outside the time."""

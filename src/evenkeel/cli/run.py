@@ -6,21 +6,22 @@ import logging
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from evenkeel.apps import ALL, load
 from evenkeel.cli.outputs import check_extra
+from evenkeel.cli.run_tables import show
 from evenkeel.cli.settings import parse_settings
 from evenkeel.cli.tables import check_file, read_table, renamed
-from evenkeel.cli.terminal import Json, console, errors, print_json
+from evenkeel.cli.terminal import Json, errors, print_json
 from evenkeel.errors import InputError, ParameterError, UnknownNameError
 from evenkeel.partitioners.contract import check_workers
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from evenkeel.apps.contract import App
     from evenkeel.apps.running import Run
@@ -37,12 +38,16 @@ Columns = Annotated[
     ),
 ]
 Scheme = Annotated[
-    str | None, typer.Option(help="How rows are spread: planned-split, pkg, kg, auto ...")
+    str | None,
+    typer.Option(help="How rows are spread: planned-split, pkg, kg, auto; or kg, mixed, readj ..."),
 ]
 Workers = Annotated[int, typer.Option(help="How many workers to spread the rows over.")]
 Compare = Annotated[bool, typer.Option("--compare", help="Run by several schemes, side by side.")]
+Batches = Annotated[
+    int | None,
+    typer.Option(help="Run on a stream of so many micro-batches; wordcount, self-join, tpch-q5."),
+]
 
-SHOWN = 10
 TRIED = 500
 
 
@@ -52,6 +57,7 @@ def run(
     column: Columns = None,
     scheme: Scheme = None,
     workers: Workers = 8,
+    batches: Batches = None,
     compare: Compare = False,
     as_json: Json = False,
 ) -> None:
@@ -62,6 +68,8 @@ def run(
       evenkeel run wordcount --input book.txt --scheme pkg
 
       evenkeel run in-degree --input edges.parquet --column target=key --compare
+
+      evenkeel run wordcount --batches 10 --compare
     """
     if name not in ALL:
         raise UnknownNameError("app", name, ALL)
@@ -79,44 +87,71 @@ def run(
     first = app.schemes[0] if scheme is None else scheme
     schemes = app.schemes if compare else (_legal(app, first),)
     logging.getLogger("evenkeel").setLevel(logging.ERROR)  # the tables say what the log would
-    runs = _runs(app, input_path, names, schemes, workers)
+    runs = _runs(app, input_path, names, schemes, workers, _cut(app, batches))
     if as_json:
         print_json([each.as_dict() for each in runs])
     else:
-        _show(app, runs)
+        show(app.name, runs)
     sys.stdout.flush()
 
 
 def _legal(app: App, scheme: str) -> str:
     from evenkeel.spark.schemes import check_legal
 
-    if scheme != "auto":
+    if app.names:
+        if scheme not in app.names:
+            raise UnknownNameError("scheme", scheme, app.names)
+    elif scheme != "auto":
         check_legal(scheme, app.need)
     return scheme
 
 
+def _cut(app: App, batches: int | None) -> int:
+    if batches is None:
+        return app.batches
+    if app.stream is None:
+        raise ParameterError(f"{app.name} runs on a table; leave out --batches {batches}")
+    if batches < 1:
+        raise ParameterError(f"--batches {batches} is not at least 1")
+    return batches
+
+
 def _runs(
-    app: App, path: Path | None, names: Mapping[str, str], schemes: Sequence[str], workers: int
+    app: App,
+    path: Path | None,
+    names: Mapping[str, str],
+    schemes: Sequence[str],
+    workers: int,
+    batches: int,
 ) -> list[Run]:
     from evenkeel.apps.running import Runner
     from evenkeel.spark.session import local_session
 
-    with errors.status("Starting Spark ...") as status:
+    with errors.status("Starting Spark ...") as status, TemporaryDirectory() as scratch:
         spark = local_session(partitions=workers)
-        rows = app.generate(spark) if path is None else read_table(spark, path, lines=True)
-        rows = _with_columns(app, renamed(rows, names))
+        rows = _with_columns(app, renamed(_input(app, spark, path), names))
         if len(schemes) > 1:
             status.update("Starting Python workers ...")  # for all alike: a first run is not it
-            trial = Runner(app, rows.limit(TRIED), workers)
+            trial = Runner(app, rows.limit(TRIED), workers, min(batches, 2), _folder(scratch))
             for scheme in schemes:
                 trial.run(scheme)
         status.update("Reading, and computing the reference ...")
-        runner = Runner(app, rows, workers)
+        runner = Runner(app, rows, workers, batches, _folder(scratch))
         runs = []
         for number, scheme in enumerate(schemes, 1):
             status.update(f"{app.name} by {scheme} ({number} of {len(schemes)}) ...")
             runs.append(runner.run(scheme))
     return runs
+
+
+def _folder(scratch: str) -> Path:
+    return Path(mkdtemp(dir=scratch))
+
+
+def _input(app: App, spark: SparkSession, path: Path | None) -> DataFrame:
+    if path is None:
+        return app.generate(spark)
+    return read_table(spark, path, lines=True) if app.read is None else app.read(spark, path)
 
 
 def _with_columns(app: App, rows: DataFrame) -> DataFrame:
@@ -127,60 +162,3 @@ def _with_columns(app: App, rows: DataFrame) -> DataFrame:
                 f"Name it: --column {wanted}=COLUMN"
             )
     return rows
-
-
-def _show(app: App, runs: Sequence[Run]) -> None:
-    found = runs[0].answer
-    console.print(f"{app.name}: {ALL[app.name]}", highlight=False)
-    console.print(_rows(found.rows[:SHOWN]))
-    console.print(_comparison(runs))
-    for name in found.figures:
-        console.print(_figures(runs, name), highlight=False)
-    first = runs[0]
-    console.print(
-        f"Plain Spark: {first.reference_seconds:.1f} s for {first.rows:,} rows.", highlight=False
-    )
-
-
-def _rows(rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(*(rows[0] if rows else ()))
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
-    return table
-
-
-def _comparison(runs: Sequence[Run]) -> Table:
-    table = Table(title=f"{runs[0].rows:,} rows on {runs[0].workers} workers")
-    table.add_column("scheme")
-    for heading in ("seconds", "max/mean", "replicas"):
-        table.add_column(heading, justify="right")
-    table.add_column("result")
-    for each in runs:
-        table.add_row(
-            each.scheme,
-            f"{each.seconds:.1f}",
-            f"{each.max_over_mean:.3f}",
-            f"{each.replicas:,}",
-            "[green]right[/]" if each.matches_reference else "[red]WRONG[/]",
-        )
-    return table
-
-
-def _figures(runs: Sequence[Run], name: str) -> str:
-    values = [_cell(each.answer.figures[name]) for each in runs]
-    if len(set(values)) == 1:
-        return f"{name}: {values[0]}"
-    named = (f"{value} by {each.scheme}" for value, each in zip(values, runs, strict=True))
-    return f"{name}: {', '.join(named)}"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return str(value)
-    return (
-        f"{value:,.4g}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else f"{value}"
-    )

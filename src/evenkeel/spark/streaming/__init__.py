@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenkeel.spark.streaming.feeds import read_lines
 from evenkeel.spark.streaming.grouping import GroupedStream, groupBy
 from evenkeel.spark.streaming.progress import BatchProgress
-from evenkeel.spark.streaming.watching import BatchListener, watch
+from evenkeel.spark.streaming.watching import BatchListener, batches, watch
 
 if TYPE_CHECKING:
     from evenkeel.spark.state.processor import Processor
@@ -29,6 +29,7 @@ __all__ = [
     "GroupedStream",
     "Processor",
     "StatefulStream",
+    "batches",
     "groupBy",
     "read_lines",
     "read_state",

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryListener,
 )
+from pyspark.sql.streaming.query import StreamingQuery
 
 from evenkeel.spark.streaming.feeds import Feed, lines_feed, log_feed, prometheus_feed
 from evenkeel.spark.streaming.partials import OBSERVED
@@ -85,6 +86,15 @@ def watch(
     listener = BatchListener(wanted, query)
     spark.streams.addListener(listener)
     return listener
+
+
+def batches(query: StreamingQuery) -> list[BatchProgress]:
+    """What the last micro-batches of one query did, for those who need no listener.
+
+    Spark remembers a hundred (`spark.sql.streaming.numRecentProgressUpdates`).
+    """
+    records = [record_of(progress) for progress in query.recentProgress]
+    return [record for record in records if record is not None]
 
 
 def record_of(progress: Any) -> BatchProgress | None:

@@ -1,0 +1,188 @@
+"""Who buys and sells the same stock within a day: a self-join by stock over a sliding window.
+
+    trades ──(stock: hash, or a table that changes)──> workers: the stock's last day ──> pairs
+
+A trade meets the earlier trades of its stock, so a stock is whole, on one worker, with its last
+day's trades as state. Stocks differ a thousandfold and have bursts; when they do, stocks move with
+their trades to other workers (paper on workload skewness and variance, section V, Stock).
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import NumericType
+
+import evenkeel as ek
+from evenkeel.apps.changing_keys import changing_ids
+from evenkeel.apps.contract import Answer, App, Scheme
+from evenkeel.apps.keyed_state import SCHEMES, rebalancer_of, run_to_end
+from evenkeel.apps.ranking import ranked, same
+from evenkeel.apps.replaying import Replay
+from evenkeel.workloads import FluctuatingKeys
+
+WINDOW = datetime.timedelta(days=1)
+PAIRS = "stock string, trader string, bought timestamp, sold timestamp"
+STATE = "at array<bigint>, trader array<string>, buys array<boolean>"
+_TIME = pa.timestamp("us", "UTC")
+
+Times = NDArray[np.int64]
+Rows = NDArray[np.intp]
+
+
+class Pairs(ek.streaming.Processor):
+    """Pairs each trade with those on the other side, by the same trader, at most `window` apart."""
+
+    def __init__(self, window: datetime.timedelta = WINDOW) -> None:
+        self.window = window // datetime.timedelta(microseconds=1)
+
+    def process(self, key: Any, rows: pa.Table, state: Any) -> tuple[pa.Table, Any]:
+        """The pairs that have a row of this batch in them; the trades that may yet have partners."""
+        known = state or {"at": [], "trader": [], "buys": []}
+        old = len(known["at"])
+        at = np.array([*known["at"], *rows["at"].cast(pa.int64()).to_pylist()], dtype=np.int64)
+        trader = np.array([*known["trader"], *rows["trader"].to_pylist()], dtype=object)
+        buys = np.array([*known["buys"], *rows["buys"].to_pylist()], dtype=bool)
+        found = list(self._pairs(at, trader, buys, old))
+        bought, sold = np.concatenate([np.empty((2, 0), dtype=np.intp), *found], axis=1)
+        kept = at >= at.max() - self.window
+        pairs = pa.table(
+            {
+                "stock": pa.array([key] * bought.size, pa.string()),
+                "trader": pa.array(trader[bought], pa.string()),
+                "bought": pa.array(at[bought], _TIME),
+                "sold": pa.array(at[sold], _TIME),
+            }
+        )
+        return pairs, {"at": at[kept], "trader": trader[kept], "buys": buys[kept]}
+
+    def _pairs(self, at: Times, trader: Any, buys: Any, old: int) -> Iterator[Rows]:
+        _, traders = np.unique(trader, return_inverse=True)
+        order = np.lexsort((at, traders))
+        for rows in np.split(order, np.flatnonzero(np.diff(traders[order])) + 1):
+            bought, sold = rows[buys[rows]], rows[~buys[rows]]
+            one, two = near(at[bought], at[sold], self.window)
+            pairs = np.stack([bought[one], sold[two]])
+            yield pairs[:, pairs.max(axis=0, initial=0) >= old]
+
+
+def near(one: Times, two: Times, most: int) -> tuple[Rows, Rows]:
+    """The places of all pairs that are at most `most` apart; `two` must rise.
+
+    >>> places = near(np.array([10, 90]), np.array([5, 12, 50]), 10)
+    >>> [each.tolist() for each in places]
+    [[0, 0], [0, 1]]
+    """
+    first = np.searchsorted(two, one - most, "left")
+    count = np.searchsorted(two, one + most, "right") - first
+    start = np.cumsum(count) - count
+    return np.repeat(np.arange(one.size), count), np.arange(count.sum()) - np.repeat(
+        start - first, count
+    )
+
+
+def joined(
+    trades: DataFrame, checkpoint: str, scheme: Scheme = "mixed", workers: int = 8
+) -> ek.streaming.StatefulStream:
+    """The stream of pairs of a stream of trades, which come in the order of `at`."""
+    return ek.streaming.stateful(
+        trades,
+        "stock",
+        Pairs(),
+        schema=PAIRS,
+        state_schema=STATE,
+        event_time="at",
+        timeout=WINDOW,
+        rebalancer=rebalancer_of(scheme),
+        workers=workers,
+        checkpoint=checkpoint,
+    )
+
+
+def prepared(table: DataFrame) -> DataFrame:
+    """`stock`, `at`, `trader` (one for all, if the table has none) and whether the trade `buys`."""
+    at = F.col("at")
+    if isinstance(table.schema["at"].dataType, NumericType):
+        at = F.timestamp_seconds(at)
+    trader = F.col("trader").cast("string") if "trader" in table.columns else F.lit("")
+    rows = table.select(
+        F.col("stock").cast("string").alias("stock"),
+        at.cast("timestamp").alias("at"),
+        F.coalesce(trader, F.lit("")).alias("trader"),
+        F.coalesce(_buys(table), F.lit(True)).alias("buys"),
+    )
+    return rows.where("stock is not null and at is not null")
+
+
+def _buys(table: DataFrame) -> Column:
+    if "quantity" in table.columns:
+        return F.col("quantity") > 0
+    # A stream of mere mentions has no sides: half of them are taken for either.
+    return F.xxhash64("stock", "at") % 2 == 0
+
+
+def plain_pairs(trades: DataFrame) -> DataFrame:
+    """The same by a join of the whole table, in SQL."""
+    query = """
+        SELECT b.stock, b.trader, b.at AS bought, s.at AS sold
+        FROM {trades} b JOIN {trades} s ON b.stock = s.stock AND b.trader = s.trader
+        WHERE b.buys AND NOT s.buys AND s.at BETWEEN b.at - INTERVAL 1 DAY AND b.at + INTERVAL 1 DAY
+    """
+    return trades.sparkSession.sql(query, trades=trades)
+
+
+def random_trades(spark: SparkSession) -> DataFrame:
+    """60,000 trades of 1,036 stocks by 500 traders in three days; every six hours others are hot."""
+    rng, intervals, rows = np.random.default_rng(42), 12, 60_000
+    sizes = [rows // intervals] * intervals
+    keys = FluctuatingKeys.zipf(0.85, keys=1_036)
+    stock = np.concatenate(list(changing_ids(keys, sizes)))
+    at = np.linspace(0, 3 * 86_400, rows, endpoint=False).astype(np.int64)
+    return spark.createDataFrame(
+        pa.table(
+            {
+                "stock": np.char.add("stock-", stock.astype(str)).tolist(),
+                "at": 1_700_000_000 + at,
+                "trader": np.char.add("trader-", rng.integers(0, 500, rows).astype(str)).tolist(),
+                "quantity": rng.choice([-1, 1], rows) * rng.integers(1, 100, rows),
+            }
+        )
+    )
+
+
+def _dense(pairs: DataFrame) -> Answer:
+    counts = pairs.groupBy("stock", "trader").agg(F.count(F.lit(1)).alias("pairs"))
+    return ranked(counts, "stock", "trader", count="pairs")
+
+
+def _stream(trades: Replay, scheme: Scheme, workers: int) -> Answer:
+    folder = trades.scratch()
+    stream = joined(trades.stream(), f"{folder}/checkpoint", scheme, workers)
+    batches = run_to_end(stream, f"{folder}/pairs")
+    pairs = trades.rows.sparkSession.read.schema(PAIRS).parquet(f"{folder}/pairs")
+    found = _dense(pairs)
+    return Answer(found.rows, found.figures, batches=batches)
+
+
+APP = App(
+    name="self-join",
+    key=("stock",),
+    columns=("stock", "at"),
+    need=ek.Need.WHOLE_KEY,
+    schemes=("mixed", "mintable", "readj", "kg"),
+    names=SCHEMES,
+    generate=random_trades,
+    prepare=prepared,
+    stream=_stream,
+    batches=12,
+    order="at",
+    reference=lambda trades: _dense(plain_pairs(trades)),
+    agrees=same,
+)
