@@ -65,6 +65,18 @@ def test_a_run_tells_time_balance_memory_and_whether_it_is_right(spark):
     assert found["pkg"]["max_over_mean"] < found["kg"]["max_over_mean"]
 
 
+def test_a_run_on_a_stream_tells_latency_and_counters(spark, tmp_path):
+    text = spark.createDataFrame(LINES * 30, "text string")
+    runner = Runner(wordcount.APP, text, workers=3, batches=2, folder=tmp_path)
+    found = {scheme: runner.run(scheme).as_dict() for scheme in ("planned-split", "pkg")}
+    assert all(each["matches_reference"] and each["batches"] == 2 for each in found.values())
+    assert all(0 < each["latency"] <= each["latency_max"] for each in found.values())
+    # Both halves have all eight words: so many counters, and more where words are split.
+    assert 8 < found["pkg"]["replicas"] <= 16
+    assert found["pkg"]["max_over_mean"] < 1.2
+    assert found["pkg"]["migrated_keys"] is None
+
+
 def test_a_wrong_answer_is_noticed(spark):
     words = wordcount.words_of(spark.createDataFrame(LINES, "text string"))
     right = wordcount.APP.reference(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 from collections import Counter
 
@@ -39,7 +40,7 @@ def table_of(rows) -> pa.Table:
 def test_every_pair_is_found_once(rows, cuts, window):
     processor, state, found = app.Pairs(datetime.timedelta(hours=window)), None, Counter()
     borders = sorted({0, *(cut for cut in cuts if cut < len(rows)), len(rows)})
-    for start, end in zip(borders, borders[1:], strict=False):
+    for start, end in itertools.pairwise(borders):
         pairs, kept = processor.process("s", table_of(rows[start:end]), state)
         state = {name: values.tolist() for name, values in kept.items()}
         times = pairs.set_column(2, "bought", pairs["bought"].cast(pa.int64()))
@@ -60,13 +61,11 @@ def small(spark):
     rng = np.random.default_rng(1)
     stock = np.minimum(rng.zipf(1.5, 400), 9)
     table = {
-        "name": [f"s{each}" if each < 9 else None for each in stock],
-        "when": 1_700_000_000 + np.sort(rng.integers(0, 200, 400)) * 1800,
-        "value": rng.choice([-5, 5], 400),
+        "stock": [f"s{each}" if each < 9 else None for each in stock],
+        "at": 1_700_000_000 + np.sort(rng.integers(0, 200, 400)) * 1800,
+        "quantity": rng.choice([-5, 5], 400),
     }
-    return spark.createDataFrame(pa.table(table)).selectExpr(
-        "name AS stock", "when AS at", "value AS quantity"
-    )
+    return spark.createDataFrame(pa.table(table))
 
 
 @pytest.mark.spark
@@ -80,7 +79,7 @@ def test_the_stream_gives_the_pairs_of_a_join(spark, tmp_path):
         return
     stream = app.joined(replay.stream(), f"{folder}/checkpoint", "mixed", workers=3)
     stream.start(f"{folder}/pairs", availableNow=True).awaitTermination()
-    pairs = spark.read.schema(app.PAIRS).parquet(f"{folder}/pairs")
+    pairs = spark.read.schema(app.PAIRS).parquet(f"{folder}/pairs").drop("batch")
     plain = app.plain_pairs(trades)
     assert plain.count() > 400
     assert_same_result(pairs, plain)

@@ -28,16 +28,16 @@ def events(tmp_path_factory):
 
 
 def test_tables_become_one_stream_of_events(events):
-    counts = Counter(events["table"].to_pylist())
+    counts = Counter(events["kind"].to_pylist())
     assert counts == {"line": 6_005, "order": 1_500, "customer": 150, "supplier": 10}
-    facts = events.filter(pc.is_in(events["table"], pa.array(["line", "order"])))
+    facts = events.filter(pc.is_in(events["kind"], pa.array(["line", "order"])))
     times = facts["at"].to_pylist()
     assert min(times) == START
     assert max(times) < START + datetime.timedelta(minutes=tpch_data.MINUTES)
 
 
 def test_foreign_keys_are_skewed_and_their_frequencies_change(events):
-    lines = events.filter(pc.equal(events["table"], "line"))
+    lines = events.filter(pc.equal(events["kind"], "line"))
     suppliers = lines["suppkey"].to_numpy()
     quarters = [np.bincount(part, minlength=11) for part in np.array_split(suppliers, 4)]
     assert all(part.max() > 2 * part.sum() / 10 for part in quarters)
@@ -45,9 +45,9 @@ def test_foreign_keys_are_skewed_and_their_frequencies_change(events):
 
 
 def test_lines_belong_to_orders_nearby(events):
-    orders = events.filter(pc.equal(events["table"], "order"))
+    orders = events.filter(pc.equal(events["kind"], "order"))
     came = dict(zip(orders["orderkey"].to_pylist(), orders["at"].to_pylist(), strict=True))
-    lines = events.filter(pc.equal(events["table"], "line"))
+    lines = events.filter(pc.equal(events["kind"], "line"))
     apart = [
         abs(came[key] - at)
         for key, at in zip(lines["orderkey"].to_pylist(), lines["at"].to_pylist(), strict=True)
@@ -60,9 +60,9 @@ def minute(number: float) -> datetime.datetime:
     return START + datetime.timedelta(minutes=number)
 
 
-def event(table: str, at: float, **values) -> dict:
+def event(kind: str, at: float, **values) -> dict:
     empty = dict.fromkeys(("custkey", "suppkey", "price", "discount"))
-    return {"table": table, "at": minute(at), **empty, **values}
+    return {"kind": kind, "at": minute(at), **empty, **values}
 
 
 def test_orders_and_lines_wait_for_each_other():

@@ -25,6 +25,17 @@ def test_compare_prints_the_contract(run, spark, text):
 
 
 @pytest.mark.spark
+def test_a_stream_adds_columns_for_latency(run, spark, text):
+    words = ["run", "wordcount", "--input", str(text), "--workers", "2", "--batches", "2"]
+    code, out, _ = run(*words, "--scheme", "pkg")
+    assert code == 0
+    assert "on 2 workers, 2 batches" in out
+    assert "latency" in out
+    assert "moved" not in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.spark
 def test_columns_of_other_names(run, spark, tmp_path):
     path = tmp_path / "edges.csv"
     path.write_text("source,key\n1,2\n3,2\n1,3\n")
@@ -46,6 +57,9 @@ def test_columns_of_other_names(run, spark, tmp_path):
         (["wordcount", "--scheme", "kg", "--compare"], "leave out --scheme kg"),
         (["wordcount", "--workers", "0"], "workers=0"),
         (["wordcount", "--input", "nowhere.txt"], "there is no file nowhere.txt"),
+        (["in-degree", "--batches", "3"], "leave out --batches 3"),
+        (["wordcount", "--batches", "0"], "--batches 0 is not at least 1"),
+        (["self-join", "--scheme", "pkg"], "no scheme 'pkg'"),
         (["wordcount", "--column", "text"], "--column 'text' is not NAME=VALUE"),
     ],
 )

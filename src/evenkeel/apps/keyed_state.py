@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession
-
 from evenkeel.apps.contract import Scheme
 from evenkeel.errors import ParameterError
 from evenkeel.rebalancing import ALL

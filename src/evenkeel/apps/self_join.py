@@ -44,7 +44,7 @@ class Pairs(ek.streaming.Processor):
         self.window = window // datetime.timedelta(microseconds=1)
 
     def process(self, key: Any, rows: pa.Table, state: Any) -> tuple[pa.Table, Any]:
-        """The pairs that have a row of this batch in them; the trades that may yet have partners."""
+        """The pairs with a row of this batch in them; the trades that may yet have partners."""
         known = state or {"at": [], "trader": [], "buys": []}
         old = len(known["at"])
         at = np.array([*known["at"], *rows["at"].cast(pa.int64()).to_pylist()], dtype=np.int64)
@@ -118,7 +118,7 @@ def prepared(table: DataFrame) -> DataFrame:
         F.coalesce(trader, F.lit("")).alias("trader"),
         F.coalesce(_buys(table), F.lit(True)).alias("buys"),
     )
-    return rows.where("stock is not null and at is not null")
+    return rows.dropna(subset=["stock", "at"])
 
 
 def _buys(table: DataFrame) -> Column:
@@ -139,7 +139,7 @@ def plain_pairs(trades: DataFrame) -> DataFrame:
 
 
 def random_trades(spark: SparkSession) -> DataFrame:
-    """60,000 trades of 1,036 stocks by 500 traders in three days; every six hours others are hot."""
+    """60,000 trades of 1,036 stocks in three days; every six hours other stocks are hot."""
     rng, intervals, rows = np.random.default_rng(42), 12, 60_000
     sizes = [rows // intervals] * intervals
     keys = FluctuatingKeys.zipf(0.85, keys=1_036)

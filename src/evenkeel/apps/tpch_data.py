@@ -32,7 +32,7 @@ MINUTES, WINDOW, CHANGE = 20, 5, 5
 START = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
 EVENTS = pa.schema(
     {
-        "table": pa.string(),
+        "kind": pa.string(),
         "at": pa.timestamp("us", "UTC"),
         "orderkey": pa.int64(),
         "custkey": pa.int64(),
@@ -85,13 +85,13 @@ def events(tables: Tables, seed: int = 42) -> pa.Table:
     customers, suppliers = (_with_nation(tables, name) for name in ("customer", "supplier"))
     orderkey = orders["o_orderkey"].to_numpy()
     ordered = {
-        "table": ["order"] * orders.num_rows,
+        "kind": ["order"] * orders.num_rows,
         "at": _times(orders.num_rows),
         "orderkey": orderkey,
         "custkey": _drawn(customers["custkey"].to_numpy(), orders.num_rows, seed),
     }
     shipped = {
-        "table": ["line"] * lines.num_rows,
+        "kind": ["line"] * lines.num_rows,
         "at": _times(lines.num_rows),
         "orderkey": _recent(orderkey, lines.num_rows, seed + 1),
         "suppkey": _drawn(suppliers["suppkey"].to_numpy(), lines.num_rows, seed + 2),
@@ -151,7 +151,7 @@ def _with_nation(tables: Tables, name: str) -> pa.Table:
     found: Sequence[int] = tables[name][f"{first}_nationkey"].to_pylist()
     return pa.table(
         {
-            "table": [name] * len(found),
+            "kind": [name] * len(found),
             f"{name[:4]}key": tables[name][f"{first}_{name[:4]}key"],
             "nation": [nations[each] for each in found],
             "region": [regions[region_of[each]] for each in found],

@@ -27,8 +27,8 @@ import evenkeel as ek
 from evenkeel.apps import tpch_data
 from evenkeel.apps.contract import Answer, App, Scheme
 from evenkeel.apps.keyed_state import SCHEMES, rebalancer_of, run_to_end
-from evenkeel.apps.replaying import Replay
 from evenkeel.apps.ranking import same
+from evenkeel.apps.replaying import Replay
 
 SCALE = 0.01
 REGION = "ASIA"
@@ -53,7 +53,7 @@ class Sales(ek.streaming.Processor):
         known = dict(state or {"at": None, "custkey": None, "lines": []})
         waiting = list(known["lines"])
         for row in rows.to_pylist():
-            if row["table"] == "order":
+            if row["kind"] == "order":
                 known.update(at=row["at"], custkey=row["custkey"])
             else:
                 waiting.append({name: row[name] for name in ("at", *_LINE)})
@@ -99,8 +99,8 @@ def sales(
 def local_revenue(sold: DataFrame, rows: DataFrame) -> DataFrame:
     """Revenue of sales within a nation of the region, by the minutes of order and line."""
     homes = rows.where(F.col("region") == REGION)
-    customers = homes.where("table = 'customer'").select("custkey", "nation")
-    suppliers = homes.where("table = 'supplier'").select("suppkey", F.col("nation").alias("home"))
+    customers = homes.where("kind = 'customer'").select("custkey", "nation")
+    suppliers = homes.where("kind = 'supplier'").select("suppkey", F.col("nation").alias("home"))
     both = ek.join(ek.join(sold, customers, "custkey"), suppliers, "suppkey")
     minutes = [F.date_trunc("minute", name).alias(name) for name in ("first", "last")]
     revenue = F.sum(F.expr("price * (1 - discount)")).cast("decimal(38,4)").alias("revenue")
@@ -122,8 +122,8 @@ def plain_q5(rows: DataFrame) -> DataFrame:
     query = f"""
         SELECT w.until, c.nation, sum(l.price * (1 - l.discount)) AS revenue
         FROM {{windows}} w, {{rows}} o, {{rows}} l, {{rows}} c, {{rows}} s
-        WHERE o.table = 'order' AND l.table = 'line'
-          AND c.table = 'customer' AND s.table = 'supplier'
+        WHERE o.kind = 'order' AND l.kind = 'line'
+          AND c.kind = 'customer' AND s.kind = 'supplier'
           AND c.custkey = o.custkey AND l.orderkey = o.orderkey AND l.suppkey = s.suppkey
           AND c.nation = s.nation AND c.region = '{REGION}'
           AND o.at >= w.until - INTERVAL {tpch_data.WINDOW} MINUTES AND o.at < w.until
@@ -153,8 +153,8 @@ def random_sales(spark: SparkSession, scale: float = SCALE) -> DataFrame:
 
 
 def _facts(rows: DataFrame) -> DataFrame:
-    facts = rows.where("table IN ('order', 'line')")
-    return facts.select("table", "at", "orderkey", "custkey", *_LINE)
+    facts = rows.where("kind IN ('order', 'line')")
+    return facts.select("kind", "at", "orderkey", "custkey", *_LINE)
 
 
 def _answer(revenue: DataFrame) -> Answer:

@@ -22,8 +22,8 @@ def show(name: str, runs: Sequence[Run]) -> None:
     console.print(f"{name}: {ALL[name]}", highlight=False)
     console.print(_rows(found.rows[:SHOWN]))
     console.print(_comparison(runs))
-    for name in found.figures:
-        console.print(_figures(runs, name), highlight=False)
+    for figure in found.figures:
+        console.print(_figures(runs, figure), highlight=False)
     first = runs[0]
     console.print(
         f"Plain Spark: {first.reference_seconds:.1f} s for {first.rows:,} rows.", highlight=False
