@@ -23,15 +23,18 @@ class Column:
 
     @property
     def width(self) -> float:
+        """Of all its boxes."""
         lines = [line for box in self.boxes for line in box.split("\n")]
         return max(map(len, lines)) * CHARACTER + 2 * PADDING
 
     @property
     def gap(self) -> float:
+        """To the next column, with room for what the arrow says."""
         return GAP + max((len(line) for line in self.arrow.split("\n")), default=0) * CHARACTER
 
     @property
     def height(self) -> float:
+        """Of all its boxes with the space between them."""
         return sum(map(_height, self.boxes)) + SPACE * (len(self.boxes) - 1)
 
 
