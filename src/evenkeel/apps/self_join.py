@@ -99,7 +99,8 @@ def joined(
         schema=PAIRS,
         state_schema=STATE,
         event_time="at",
-        timeout=WINDOW,
+        # A trade just as old as the window has a partner in one that is still to come.
+        timeout=WINDOW + datetime.timedelta.resolution,
         rebalancer=rebalancer_of(scheme),
         workers=workers,
         checkpoint=checkpoint,

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -159,7 +160,7 @@ def _with_nation(tables: Tables, name: str) -> pa.Table:
     )
 
 
-def _lookup(table: pa.Table, key: str, value: str) -> dict[int, str]:
+def _lookup(table: pa.Table, key: str, value: str) -> dict[int, Any]:
     return dict(zip(table[key].to_pylist(), table[value].to_pylist(), strict=True))
 
 
