@@ -24,7 +24,10 @@ START = tpch_data.START
 def events(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tpch")
     tpch_data.generate(0.001, folder)
-    return tpch_data.events(tpch_data.read(folder))
+    made = tpch_data.events(tpch_data.read(folder))
+    # So few suppliers are none in Asia, and four in America.
+    moved = pc.replace_substring(made["region"], "AMERICA", app.REGION)
+    return made.set_column(made.schema.get_field_index("region"), "region", moved)
 
 
 def test_tables_become_one_stream_of_events(events):
