@@ -119,7 +119,10 @@ def _sizes(count: int) -> list[int]:
 def _drawn(keys: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
     """Zipf draws of `keys`, for `count` events."""
     shares = FluctuatingKeys.zipf(ZIPF, keys.size, seed)
-    return keys[np.concatenate(list(changing_ids(shares, _sizes(count), CHANGE)))]
+    drawn: NDArray[np.int64] = keys[
+        np.concatenate(list(changing_ids(shares, _sizes(count), CHANGE)))
+    ]
+    return drawn
 
 
 def _recent(keys: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
