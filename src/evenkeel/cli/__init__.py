@@ -9,6 +9,7 @@ import typer
 from evenkeel.cli import bench, compare, demo, diagnose, rebalance, reproduce, run, simulate
 from evenkeel.cli.terminal import errors
 from evenkeel.errors import EvenkeelError
+from evenkeel.shown import harmless
 
 app = typer.Typer(
     name="evenkeel",
@@ -33,5 +34,5 @@ def main() -> None:
     try:
         app()
     except EvenkeelError as error:
-        errors.print(f"evenkeel: {error}", markup=False, highlight=False, soft_wrap=True)
+        errors.print(harmless(f"evenkeel: {error}"), markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)

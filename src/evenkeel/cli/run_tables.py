@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rich.markup import escape
 from rich.table import Table
 
 from evenkeel.apps import ALL
 from evenkeel.cli.terminal import console
+from evenkeel.shown import shown
 
 if TYPE_CHECKING:
     from evenkeel.apps.running import Run
@@ -42,13 +44,13 @@ def _comparison(runs: Sequence[Run]) -> Table:
     cut = f", {first.batches} batches" if first.batches else ""
     table = Table(title=f"{first.rows:,} rows on {first.workers} workers{cut}")
     table.add_column("scheme")
-    columns = [shown for shown in COLUMNS if shown.of(first) is not None]
-    for shown in columns:
-        table.add_column(shown.heading, justify="right")
+    columns = [figure for figure in COLUMNS if figure.of(first) is not None]
+    for figure in columns:
+        table.add_column(figure.heading, justify="right")
     table.add_column("result")
     for each in runs:
         result = "[green]right[/]" if each.matches_reference else "[red]WRONG[/]"
-        table.add_row(each.scheme, *(shown.text(each) for shown in columns), result)
+        table.add_row(each.scheme, *(figure.text(each) for figure in columns), result)
     return table
 
 
@@ -91,5 +93,5 @@ def _cell(value: Any) -> str:
         if isinstance(value, float)
         else f"{value:,}"
         if isinstance(value, int)
-        else f"{value}"
+        else escape(shown(value, 40))
     )

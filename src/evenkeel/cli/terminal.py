@@ -18,6 +18,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from evenkeel.shown import escaped_json
+
 console = Console()
 errors = Console(stderr=True)
 
@@ -26,7 +28,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.
 
 def print_json(document: object) -> None:
     """Print a document as JSON, for programs to read."""
-    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    print(escaped_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from evenkeel.experiments.drawing import can_draw, draw
 from evenkeel.experiments.specification import Cell, Claim, Figure, Paper, Row, Setting, Value
+from evenkeel.shown import csv_cell
 
 Progress = Callable[[str, int, int], None]
 """Called with the figure's name, how many of its cells are done, and of how many."""
@@ -115,7 +116,7 @@ def _write_csv(path: Path, rows: Sequence[Row]) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: csv_cell(cell) for name, cell in row.items()} for row in rows)
 
 
 def _write_json(path: Path, content: object) -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
+from evenkeel.shown import shown
+
 if TYPE_CHECKING:
     from evenkeel.spark.diagnosis import Diagnosis
 
@@ -14,7 +16,7 @@ def draw(diagnosis: Diagnosis) -> Figure:
     """The shares of the heaviest keys, and the balance that each scheme would reach."""
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     keys, schemes = figure.subplots(1, 2)
-    names = [_short(key.key) for key in diagnosis.top]
+    names = [shown(key.key, 30) for key in diagnosis.top]
     keys.barh(range(len(names)), [100 * key.share for key in diagnosis.top], color="#3b6fb6")
     # Keys are data: a dollar sign must not start a formula.
     keys.set_yticks(range(len(names)), names, parse_math=False)
@@ -30,7 +32,3 @@ def draw(diagnosis: Diagnosis) -> Figure:
     schemes.set_xlabel(f"max/mean on {diagnosis.workers} workers")
     schemes.set_title("forecast")
     return figure
-
-
-def _short(key: str) -> str:
-    return key if len(key) <= 24 else key[:23] + "…"

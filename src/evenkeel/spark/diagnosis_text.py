@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from evenkeel.shown import shown
+
 if TYPE_CHECKING:
     from evenkeel.spark.diagnosis import Diagnosis
 
@@ -17,7 +19,7 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
     console = Console()
     nulls = f", {diagnosis.nulls:,} with a null" if diagnosis.nulls else ""
     console.print(
-        f"[bold]{escape(', '.join(diagnosis.key))}[/]: {diagnosis.rows:,} rows{nulls}, about "
+        f"[bold]{escape(shown(', '.join(diagnosis.key)))}[/]: {diagnosis.rows:,} rows{nulls}, about "
         f"{diagnosis.keys:,} keys, Zipf slope {diagnosis.slope:.2f}"
     )
     console.print(_keys(diagnosis))
@@ -33,7 +35,7 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
 def _keys(diagnosis: Diagnosis) -> Table:
     table = Table("heaviest key", "rows", "share")
     for key in diagnosis.top[:10]:
-        table.add_row(escape(key.key), f"{key.rows:,}", f"{key.share:.2%}")
+        table.add_row(escape(shown(key.key, 44)), f"{key.rows:,}", f"{key.share:.2%}")
     return table
 
 

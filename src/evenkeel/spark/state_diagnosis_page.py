@@ -36,7 +36,9 @@ def page(diagnosis: StateDiagnosis) -> str:
     """A whole document, with nothing to load."""
     title = escape(f"State of {diagnosis.checkpoint}")
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
+        f'content="light dark"><title>{title}</title>'
         f"</head><body>{fragment(diagnosis)}</body></html>\n"
     )
 

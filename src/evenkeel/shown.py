@@ -1,0 +1,119 @@
+"""Text that comes from data, made fit to be looked at: on a terminal, a page, a plot, in a CSV.
+
+A key may hold anything: escape sequences that repaint a terminal, marks that turn the reading
+direction, a megabyte of one letter, a formula that a spreadsheet would run. Whatever shows a key
+shows what `shown` makes of it. HTML and console markup are escaped on top, where they are written.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+WIDTH = 60
+"""Characters of a key that are shown."""
+
+_STACKED = 3
+"""Marks on one letter; scripts need two or three, and a hundred would paint over other lines."""
+
+# Controls, C1 included; format characters such as bidi marks and zero-width spaces; surrogates;
+# private use; line and paragraph separators; spaces that look like another one; fillers that look
+# like nothing; variation selectors.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
+    "\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
+    "\ud800-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U0010ffff]"
+)
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
+
+
+def shown(key: Any, width: int = WIDTH) -> str:
+    r"""A key as one line of at most `width` characters, in which every character can be seen.
+
+    What it says twice is the same: text that was shown before may pass through again.
+
+    >>> shown("user-7"), shown(None), shown("")
+    ('user-7', 'NULL', '""')
+    >>> shown("\x1b[2Jgone\u202e")
+    '\\x1b[2Jgone\\u202e'
+    >>> shown("https://example.org/" + "a" * 1_000_000, width=40)
+    'https://exam…aaaa (1,000,020 characters)'
+    """
+    if key is None:
+        return "NULL"
+    text = key if isinstance(key, str) else str(key)
+    if text == "":
+        return '""'
+    if len(text) <= width:
+        line = _visible(text)
+        if len(line) <= width:
+            return line
+    return _shortened(text, width)
+
+
+def harmless(text: str) -> str:
+    r"""Text of several lines that may quote data: every character can be seen, lines stay.
+
+    >>> harmless("no column \x9b31m\nThere are: a")
+    'no column \\x9b31m\nThere are: a'
+    """
+    return "\n".join(map(_visible, text.split("\n")))
+
+
+def csv_cell(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula; numbers stay numbers.
+
+    >>> csv_cell("=HYPERLINK(0)"), csv_cell("plain"), csv_cell(-1.5)
+    ("'=HYPERLINK(0)", 'plain', -1.5)
+    """
+    if not isinstance(value, str):
+        return value
+    return f"'{value}" if value.lstrip(" ").startswith(_FORMULA) else value
+
+
+def escaped_json(document: str) -> str:
+    r"""JSON whose strings hold no character that cannot be seen; it means the same.
+
+    >>> escaped_json('{"key": "a\u202eb"}')
+    '{"key": "a\\u202eb"}'
+    """
+    return re.sub(r"(?!\n)" + _UNSEEN.pattern, _json_escape, document)
+
+
+def _visible(text: str) -> str:
+    """Every character that is not seen, as its escape; so are marks stacked too high."""
+    line = _UNSEEN.sub(lambda found: _escape(found[0]), text)
+    if line.isascii():
+        return line
+    stacked, letters = 0, []
+    for letter in line:
+        stacked = stacked + 1 if unicodedata.category(letter) in ("Mn", "Me") else 0
+        letters.append(_escape(letter) if stacked > _STACKED else letter)
+    return "".join(letters)
+
+
+def _shortened(text: str, width: int) -> str:
+    """The beginning, the end and the length: keys that begin alike often end differently."""
+    said = f" ({len(text):,} characters)"
+    room = max(width - len(said) - 1, 4)
+    tail = room // 4
+    head = room - tail
+    # Escapes are longer than what they stand for, so that twice the room is ample.
+    start, end = _visible(text[: 2 * head]), _visible(text[-2 * tail :])
+    return f"{start[:head]}…{end[-tail:]}{said}"
+
+
+def _escape(letter: str) -> str:
+    code = ord(letter)
+    if letter in _SHORT:
+        return _SHORT[letter]
+    return rf"\x{code:02x}" if code < 256 else rf"\u{code:04x}" if code < 65536 else rf"\U{code:08x}"
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(rf"\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
