@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import evenkeel as ek
 from evenkeel.errors import InputError
 from evenkeel.partitioners import RoutingTable
 from evenkeel.partitioners.serialization import to_json
+from evenkeel.shown import shown
 from evenkeel.spark.streaming.feeds import exposition, lines_feed
 
 pytestmark = pytest.mark.spark
@@ -41,6 +43,9 @@ def test_batches_are_watched_and_their_state_is_diagnosed(spark, tmp_path, capsy
     for record, keys in zip(heard, words, strict=True):
         assert sum(record.loads) == record.rows
         assert keys <= record.replicas <= 2 * keys
+    counts = Counter(shown(row[1]) for row in rows[:60])
+    assert heard[0].hottest[0][1] == max(counts.values())
+    assert all(counts[key] == load for key, load in heard[0].hottest[:3])
     assert (tmp_path / "evenkeel.prom").read_text() == exposition(heard[1], "all")
 
     found = ek.diagnose_state(str(tmp_path / "checkpoint"), spark=spark)

@@ -19,8 +19,8 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
     console = Console()
     nulls = f", {diagnosis.nulls:,} with a null" if diagnosis.nulls else ""
     console.print(
-        f"[bold]{escape(shown(', '.join(diagnosis.key)))}[/]: {diagnosis.rows:,} rows{nulls}, about "
-        f"{diagnosis.keys:,} keys, Zipf slope {diagnosis.slope:.2f}"
+        f"[bold]{escape(shown(', '.join(diagnosis.key)))}[/]: {diagnosis.rows:,} rows{nulls}, "
+        f"about {diagnosis.keys:,} keys, Zipf slope {diagnosis.slope:.2f}"
     )
     console.print(_keys(diagnosis))
     console.print(_schemes(diagnosis))

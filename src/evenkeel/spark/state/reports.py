@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from evenkeel.spark.hottest import key_at, top
 
 MOST_KEYS = 4096
 """A slot lists at most so many keys, the costliest; of the others it tells the sum."""
@@ -30,6 +33,8 @@ class SlotTotals:
     """Rows older than the watermark, which were left out."""
     unlisted_seconds: float = 0.0
     unlisted_rows: int = 0
+    hottest: tuple[tuple[str, int, float], ...] = ()
+    """The keys of most rows or most seconds, as text, with their rows and seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +58,9 @@ class SlotReport:
         newest: int | None,
         timers: int,
         late: int,
+        keys: Sequence[pa.Array] = (),
     ) -> SlotReport:
-        """List the costliest keys, all of them if they are few."""
+        """List the costliest keys, all of them if they are few; `keys` name the hottest."""
         listed = np.sort(np.argsort(-seconds, kind="stable")[:MOST_KEYS])
         totals = SlotTotals(
             slot,
@@ -66,6 +72,7 @@ class SlotReport:
             late=late,
             unlisted_seconds=max(0.0, float(seconds.sum() - seconds[listed].sum())),
             unlisted_rows=int(rows.sum() - rows[listed].sum()),
+            hottest=_hottest(keys, rows, seconds) if keys else (),
         )
         return cls(totals, hashes[listed], rows[listed], seconds[listed], memory[listed])
 
@@ -85,5 +92,14 @@ class SlotReport:
     def from_bytes(cls, data: bytes) -> SlotReport:
         """What `to_bytes` wrote."""
         (batch,) = pa.ipc.open_stream(data)
-        totals = SlotTotals(**json.loads(batch.schema.metadata[b"totals"]))
+        said = json.loads(batch.schema.metadata[b"totals"])
+        hottest = tuple((key, rows, seconds) for key, rows, seconds in said.pop("hottest"))
+        totals = SlotTotals(**said, hottest=hottest)
         return cls(totals, *(batch[name].to_numpy() for name in batch.schema.names))
+
+
+def _hottest(
+    keys: Sequence[pa.Array], rows: NDArray[np.int64], seconds: NDArray[np.float64]
+) -> tuple[tuple[str, int, float], ...]:
+    places = sorted({*top(rows), *top(seconds)})
+    return tuple((key_at(keys, at), int(rows[at]), float(seconds[at])) for at in places)

@@ -13,12 +13,14 @@ from pyspark.sql import functions as F
 
 from evenkeel.errors import StateError
 from evenkeel.partitioners import RoutingTable
+from evenkeel.spark.hottest import heaviest
 from evenkeel.spark.state.batch_job import Processed, process
 from evenkeel.spark.state.commits import Commit, CommitLog
 from evenkeel.spark.state.faults import reached
 from evenkeel.spark.state.files import Files
 from evenkeel.spark.state.layers import Layer, PlacedState, free
 from evenkeel.spark.state.merging import merge
+from evenkeel.spark.state.reports import SlotReport
 from evenkeel.spark.state.settings import stay_put
 from evenkeel.spark.state.slot_step import SlotStep
 from evenkeel.spark.state.spark_log import batch_time, query_id
@@ -199,10 +201,16 @@ class StateRun:
             migrated_keys=migrated[0],
             migrated_bytes=migrated[1],
             rebalance_seconds=planning,
+            hottest=self._hottest(done.reports),
         )
         self.progress.append(record)
         for feed in self.feeds:
             feed(record)
+
+    def _hottest(self, reports: Sequence[SlotReport]) -> tuple[tuple[str, float], ...]:
+        by_rows = self.work.cost == "rows"
+        named = (each for report in reports for each in report.totals.hottest)
+        return heaviest({key: float(rows if by_rows else spent) for key, rows, spent in named})
 
     def _check_shape(self, commit: Commit) -> None:
         shape = self.work.shape

@@ -152,8 +152,9 @@ class SlotRun:
         rows = np.array([each.rows for each in kept], dtype=np.int64)
         seconds = np.array([each.seconds for each in kept], dtype=np.float64)
         report = SlotReport.of(
-            self.slot, hashes, rows, seconds, memory, newest=latest, timers=self.timers, late=late
-        )
+            self.slot, hashes, rows, seconds, memory,
+            newest=latest, timers=self.timers, late=late, keys=key.flatten(),
+        )  # fmt: skip
         due = pa.array([each.due for each in kept], pa.int64())
         version = pa.array(np.full(len(kept), self.step.batch, dtype=np.int64))
         columns = [pa.array(hashes), key, version, due, pa.array(memory), state]

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
-from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import (
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from evenkeel.spark.arrow_types import arrow_schema
+from evenkeel.spark.hottest import key_at, to_text, top
 from evenkeel.spark.keys import column
 from evenkeel.spark.lowering import free_name
 from evenkeel.spark.streaming.key_groups import KeyGroups
@@ -31,6 +41,7 @@ _REPORT_TYPE = (
     .add("rows", LongType())
     .add("keys", LongType())
     .add("seconds", DoubleType())
+    .add("hottest", StringType())
 )
 
 
@@ -89,12 +100,13 @@ def _task(
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         worker = context.partitionId() if context else 0
-        report = {"worker": worker, "rows": 0, "keys": 0, "seconds": 0.0}
+        report: dict[str, Any] = {"worker": worker, "rows": 0, "keys": 0, "seconds": 0.0}
+        hot: Counter[str] = Counter()
         # The last partial result waits for the report, which goes with it.
         waiting: list[pa.Array] | None = None
         for table in _flushes(batches):
             started = time.perf_counter()
-            groups, made = _folded(table, fold, keys, inputs)
+            groups, made = _folded(table, fold, keys, inputs, hot)
             report["seconds"] += time.perf_counter() - started
             report["rows"] += table.num_rows
             report["keys"] += groups
@@ -103,23 +115,31 @@ def _task(
                     yield _finished(waiting, None, schema)
                 waiting = made
         if waiting is not None:
-            yield _finished(waiting, report, schema)
+            yield _finished(waiting, {**report, "hottest": to_text(hot)}, schema)
 
     return task
 
 
 def _folded(
-    table: pa.Table, fold: Fold, keys: int, inputs: Sequence[str]
+    table: pa.Table, fold: Fold, keys: int, inputs: Sequence[str], hot: Counter[str]
 ) -> tuple[int, list[pa.Array]]:
     places = list(range(keys))
     groups = KeyGroups.of(table, places)
     values = pa.RecordBatch.from_arrays(groups.rows.columns[keys:], names=list(inputs))
+    _count_hottest(groups, places, hot)
     results, repeats = fold(KeyGroups(values, groups.starts).slices())
     return groups.count, [*groups.keys(places, repeats), *results]
 
 
+def _count_hottest(groups: KeyGroups, places: Sequence[int], hot: Counter[str]) -> None:
+    sizes = np.diff(groups.starts)
+    columns = [groups.rows.column(place) for place in places]
+    for group in top(sizes):
+        hot[key_at(columns, int(groups.starts[group]))] += int(sizes[group])
+
+
 def _finished(
-    columns: Sequence[pa.Array], report: dict[str, float] | None, schema: pa.Schema
+    columns: Sequence[pa.Array], report: dict[str, Any] | None, schema: pa.Schema
 ) -> pa.RecordBatch:
     """The columns in Spark's types, with the report on the last row."""
     kind = schema.field(len(schema) - 1).type

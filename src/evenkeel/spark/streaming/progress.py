@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -37,6 +38,10 @@ class BatchProgress:
     migrated_keys: int = 0
     migrated_bytes: int = 0
     rebalance_seconds: float = 0.0
+    hottest: tuple[tuple[str, float], ...] = ()
+    """The heaviest keys, as text, and their load; with several tasks a lower bound of it."""
+    ended: float | None = None
+    """When the batch was done, in seconds since 1970."""
 
     @classmethod
     def of(
@@ -44,6 +49,7 @@ class BatchProgress:
     ) -> BatchProgress:
         """The record of a batch; rows are the sum of `loads` unless they are given."""
         rows = figures.pop("rows", None)
+        figures.setdefault("ended", round(time.time(), 3))
         return cls(
             batch=batch,
             rows=int(sum(loads)) if rows is None else rows,
@@ -56,7 +62,9 @@ class BatchProgress:
 
     def as_dict(self) -> dict[str, Any]:
         """The record as JSON has it."""
-        return {**asdict(self), "loads": list(self.loads)}
+        return {
+            **asdict(self), "loads": list(self.loads), "hottest": list(map(list, self.hottest))
+        }  # fmt: skip
 
     def to_json(self) -> str:
         """One line of a file of JSON lines."""
@@ -72,7 +80,8 @@ class BatchProgress:
         """
         known = {field.name for field in fields(cls)}
         found = {name: value for name, value in json.loads(line).items() if name in known}
-        return cls(**{**found, "loads": tuple(found["loads"])})
+        hottest = tuple((key, load) for key, load in found.get("hottest", ()))
+        return cls(**{**found, "loads": tuple(found["loads"]), "hottest": hottest})
 
     def __str__(self) -> str:
         """One line for a log."""

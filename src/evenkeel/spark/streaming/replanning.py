@@ -38,7 +38,7 @@ from evenkeel.spark.streaming.pinning import Pins
 from evenkeel.spark.streaming.progress import BatchProgress
 from evenkeel.spark.streaming.state_merging import STATE, state_partials
 from evenkeel.spark.streaming.stream_routes import StreamWish
-from evenkeel.spark.streaming.watching import loads_of, seconds_of
+from evenkeel.spark.streaming.watching import figures_of, seconds_of
 
 
 @dataclass(slots=True)
@@ -145,14 +145,14 @@ class ReplannedStream:
     def _tell(self, tasks: Sequence[Any], number: int, seconds: float, planning: float) -> None:
         if not tasks:
             return
-        loads, replicas = loads_of(tasks, self.workers)
+        loads, known = figures_of(tasks, self.workers)
         record = BatchProgress.of(
             number,
             loads,
             seconds,
-            replicas=replicas,
             table_size=self.planner.table_size,
             rebalance_seconds=planning,
+            **known,
         )
         for feed in self.feeds:
             feed(record)

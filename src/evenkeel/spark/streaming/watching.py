@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
+from evenkeel.spark.hottest import from_tasks
 from evenkeel.spark.streaming.feeds import Feed, lines_feed, log_feed, prometheus_feed
 from evenkeel.spark.streaming.partials import OBSERVED
 from evenkeel.spark.streaming.progress import BatchProgress
@@ -102,17 +103,18 @@ def record_of(progress: Any) -> BatchProgress | None:
     seen = progress.observedMetrics.get(OBSERVED)
     if seen is None or not seen["tasks"]:
         return None
-    loads, replicas = loads_of(seen["tasks"], seen["workers"])
-    seconds = progress.batchDuration / 1000
-    return BatchProgress.of(progress.batchId, loads, seconds, replicas=replicas)
+    loads, figures = figures_of(seen["tasks"], seen["workers"])
+    return BatchProgress.of(progress.batchId, loads, progress.batchDuration / 1000, **figures)
 
 
-def loads_of(reports: Iterable[Any], workers: int) -> tuple[list[int], int]:
-    """The rows of each worker, and the pairs of worker and key, from what tasks reported."""
+def figures_of(reports: Iterable[Any], workers: int) -> tuple[list[int], dict[str, Any]]:
+    """The rows of each worker, and what else tasks reported: replicas and the hottest keys."""
     # A task that ran twice reported twice, and counts once.
     tasks = {each["worker"]: each for each in reports}
     loads = [int(tasks[w]["rows"]) if w in tasks else 0 for w in range(workers)]
-    return loads, sum(int(each["keys"]) for each in tasks.values())
+    replicas = sum(int(each["keys"]) for each in tasks.values())
+    hottest = from_tasks(each["hottest"] for each in tasks.values())
+    return loads, {"replicas": replicas, "hottest": hottest}
 
 
 def seconds_of(reports: Iterable[Any], workers: int) -> NDArray[np.float64]:
