@@ -4,7 +4,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-connect test-install lint bench chaos kafka-test docs format lock clean java
+.PHONY: help demo test test-connect test-browser test-install lint bench chaos kafka-test docs format \
+	lock clean java
 
 help: ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,7 +14,11 @@ demo: $(READY) java ## A straggling job on an embedded Spark, plain and with eve
 	@$(BIN)/evenkeel demo
 
 test: $(READY) java ## Run all tests and doctests, with coverage
-	@$(BIN)/pytest -n 2 --dist loadgroup -m "not long" --cov --cov-report=term -q
+	@$(BIN)/pytest -n 2 --dist loadgroup -m "not long and not browser" --cov --cov-report=term -q
+
+test-browser: $(READY) ## Try the pages in a real headless Chromium
+	@tools/ensure-chromium
+	@$(BIN)/pytest -m browser -q tests/browser
 
 test-connect: $(READY) java ## Run the Spark tests through Spark Connect
 	@EVENKEEL_TEST_MODE=connect $(BIN)/pytest -m "spark and not long" -q

@@ -1,10 +1,10 @@
-"""What all tests share: one Spark session per test run."""
+"""What all tests share: one Spark session per test run, and the command line."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytest_plugins = ["evenkeel.testing.fixtures"]
+Command = Callable[..., tuple[object, str, str]]
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name.
@@ -63,3 +64,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run `evenkeel WORDS`; gives exit code, standard output and error output."""
+
+    def command(*words: str) -> tuple[object, str, str]:
+        from evenkeel import cli
+
+        monkeypatch.setattr(sys, "argv", ["evenkeel", *words])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        output = capsys.readouterr()
+        return stop.value.code, output.out, output.err
+
+    return command

@@ -1,0 +1,50 @@
+"""How soon the live page of a long stream is there, in a real Chromium; prints JSON.
+
+From the request to the first paint, and to the moment when all charts are drawn, best of several.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.browser.chromium import browser  # noqa: E402
+from tests.browser.streams import write  # noqa: E402
+
+from evenkeel.report.live.history import History  # noqa: E402
+from evenkeel.report.live.server import LiveServer  # noqa: E402
+
+PAINT = "performance.getEntriesByType('paint')[0].startTime"
+DRAWN = "performance.getEntriesByName('drawn')[0].startTime"
+
+
+def main(batches: int = 10_000, repeats: int = 5) -> None:
+    """Measure; `batches` and `repeats` may be given as words."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "stream", 0, batches)
+        began = time.perf_counter()
+        history = History(path)
+        history.update()
+        reading = time.perf_counter() - began
+        with LiveServer("127.0.0.1", 0, history) as server, browser(Path(folder) / "b") as chromium:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            found = []
+            for _ in range(repeats):
+                page = chromium.page()
+                page.open(server.url, f"document.body.dataset.batches === '{batches}'")
+                found.append((page.run(PAINT) / 1000, page.run(DRAWN) / 1000))
+            server.shutdown()
+    paint, drawn = (min(each) for each in zip(*found, strict=True))
+    print(json.dumps({"batches": batches, "reading_seconds": reading,
+                      "first_paint_seconds": paint, "drawn_seconds": drawn}))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
