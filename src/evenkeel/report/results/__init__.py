@@ -1,0 +1,1 @@
+"""The results of a folder as one page: each kind of result has its file here."""
