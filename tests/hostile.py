@@ -4,7 +4,7 @@ from __future__ import annotations
 
 HOSTILE = {
     "script": "<script>document.title='owned'</script>",
-    "attribute": "\"><img src=x onerror=\"document.title='owned'\">",
+    "attribute": '"><img src=x onerror="document.title=\'owned\'">',
     "end of script": "</script><script>document.title='owned'</script>",
     "template": "${document.title='owned'}{{7*7}}",
     "bidi": "safe\u202egnp.exe\u2066\u2069\u200f",

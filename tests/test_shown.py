@@ -6,9 +6,9 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hostile import HOSTILE
 
 from evenkeel.shown import WIDTH, csv_cell, escaped_json, harmless, shown
-from tests.hostile import HOSTILE
 
 # A megabyte at every draw would take minutes.
 BRIEF = sorted(text for text in HOSTILE.values() if len(text) < 1000)

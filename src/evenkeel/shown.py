@@ -111,7 +111,9 @@ def _escape(letter: str) -> str:
     code = ord(letter)
     if letter in _SHORT:
         return _SHORT[letter]
-    return rf"\x{code:02x}" if code < 256 else rf"\u{code:04x}" if code < 65536 else rf"\U{code:08x}"
+    return (
+        rf"\x{code:02x}" if code < 256 else rf"\u{code:04x}" if code < 65536 else rf"\U{code:08x}"
+    )
 
 
 def _json_escape(found: re.Match[str]) -> str:

@@ -7,13 +7,13 @@ import unicodedata
 
 import pytest
 from rich.console import Console
+from tests.hostile import HOSTILE
 
 from evenkeel.cli.run import _rows
 from evenkeel.cli.terminal import print_json
 from evenkeel.spark import diagnosis_text
 from evenkeel.spark.advice import Recommendation
 from evenkeel.spark.diagnosis import Diagnosis, SchemeForecast, TopKey
-from tests.hostile import HOSTILE
 
 KEYS = list(HOSTILE.values())
 

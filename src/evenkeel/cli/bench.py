@@ -9,10 +9,14 @@ import typer
 from rich.table import Table
 
 from evenkeel.benchmarks import ALL, Row
-from evenkeel.cli.terminal import Json, console, errors, print_json
+from evenkeel.cli.completion import one_of
+from evenkeel.cli.terminal import Json, console, errors, print_json, waiting
 from evenkeel.errors import InputError, UnknownNameError
 
-Name = Annotated[str | None, typer.Argument(help=f"One of {', '.join(ALL)}; all if not given.")]
+Name = Annotated[
+    str | None,
+    typer.Argument(help=f"One of {', '.join(ALL)}; all if not given.", autocompletion=one_of(ALL)),
+]
 Data = Annotated[
     Path | None, typer.Option(help="A folder of Parquet streams with a column key, for spark.")
 ]
@@ -31,10 +35,11 @@ def bench(name: Name = None, data: Data = None, as_json: Json = False) -> None:
         raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
     rows: list[Row] = []
     for each in [name] if name else ALL:
-        with errors.status(f"Measuring {each} ..."):
+        with waiting(f"Measuring {each}") as say:
             for row in ALL[each](data):
                 errors.print(f"{row.name}: {row.seconds:.3f} s, {row.ratio:.2f} x {row.against}")
                 rows.append(row)
+                say(f"Measuring {each}, {len(rows)} figures so far")
     if as_json:
         print_json([row.as_dict() for row in rows])
     else:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from evenkeel.cli.completion import one_of
 from evenkeel.cli.outputs import check_extra, check_out_file
 from evenkeel.cli.settings import machines_from, partitioner_for, stream_from
 from evenkeel.cli.simulate import (
@@ -25,7 +26,7 @@ from evenkeel.cli.simulate import (
     Workers,
     Zipf,
 )
-from evenkeel.cli.terminal import Json, console, print_json, progress_bar
+from evenkeel.cli.terminal import Json, console, print_json, progress_bar, waiting
 from evenkeel.errors import UnknownNameError
 from evenkeel.partitioners import ALL, Need
 from evenkeel.simulator.comparing import Comparison, Found, legal
@@ -34,7 +35,11 @@ from evenkeel.simulator.counting import count
 from evenkeel.simulator.what_if import what_if
 
 NeedName = Annotated[
-    str, typer.Option(help=f"What the work needs: {', '.join(need.value for need in Need)}.")
+    str,
+    typer.Option(
+        help=f"What the work needs: {', '.join(need.value for need in Need)}.",
+        autocompletion=one_of(need.value for need in Need),
+    ),
 ]
 
 Plot = Annotated[Path | None, typer.Option(help="Also draw the schemes into this PNG file.")]
@@ -83,7 +88,9 @@ def compare(
     stream = stream_from(input_file, key or [], zipf, lognormal, keys, messages, seed)
     machines = machines_from(workers, capacities, rate, service, seed)
     names = [name for name in ALL if name not in UNPLANNED]
-    schemes = legal({name: partitioner_for(name, workers, {}, stream) for name in names}, wanted)
+    with waiting("Preparing the stream"):
+        every = {name: partitioner_for(name, workers, {}, stream) for name in names}
+        schemes = legal(every, wanted)
     found: list[Found] = []
     total = stream.messages * len(schemes)
     with progress_bar("Comparing", total, shown=not as_json) as advance:

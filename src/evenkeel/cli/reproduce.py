@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from evenkeel.cli.completion import one_of
 from evenkeel.cli.outputs import check_out_folder
 from evenkeel.cli.terminal import Json, console, figure_bar, print_json
 from evenkeel.errors import InputError, ParameterError, UnknownNameError
@@ -19,7 +20,12 @@ from evenkeel.on_cluster import PAPERS as ON_CLUSTER
 from evenkeel.on_cluster import reproduce_on_cluster
 from evenkeel.partitioners.contract import check_seed
 
-PaperName = Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")]
+PaperName = Annotated[
+    str,
+    typer.Argument(
+        metavar="PAPER", help=f"One of {', '.join(PAPERS)}.", autocompletion=one_of(PAPERS)
+    ),
+]
 FigureName = Annotated[str | None, typer.Option(help="Only this one; a wrong name lists all.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Smaller streams, in minutes.")]
 Out = Annotated[Path | None, typer.Option(help="Where results go; runs resume from there.")]

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenkeel.apps import ALL, load
+from evenkeel.cli.completion import one_of
 from evenkeel.cli.outputs import check_extra
 from evenkeel.cli.run_tables import show
 from evenkeel.cli.settings import parse_settings
+from evenkeel.cli.spark_progress import spark_bar
 from evenkeel.cli.tables import check_file, read_table, renamed
-from evenkeel.cli.terminal import Json, errors, print_json
+from evenkeel.cli.terminal import Json, print_json, waiting
 from evenkeel.errors import InputError, ParameterError, UnknownNameError
 from evenkeel.partitioners.contract import check_workers
 
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
     from evenkeel.apps.contract import App
     from evenkeel.apps.running import Run
 
-Name = Annotated[str, typer.Argument(metavar="APP", help=f"One of {', '.join(ALL)}.")]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="APP", help=f"One of {', '.join(ALL)}.", autocompletion=one_of(ALL)),
+]
 InputPath = Annotated[
     Path | None,
     typer.Option("--input", help="A Parquet, CSV, JSON or text file; generated if not given."),
@@ -127,20 +132,21 @@ def _runs(
     from evenkeel.apps.running import Runner
     from evenkeel.spark.session import local_session
 
-    with errors.status("Starting Spark ...") as status, TemporaryDirectory() as scratch:
-        spark = local_session(partitions=workers)
-        rows = _with_columns(app, renamed(_input(app, spark, path), names))
+    with TemporaryDirectory() as scratch:
+        with waiting("Starting Spark"):
+            spark = local_session(partitions=workers)
+            rows = _with_columns(app, renamed(_input(app, spark, path), names))
         if len(schemes) > 1:
-            status.update("Starting Python workers ...")  # for all alike: a first run is not it
-            trial = Runner(app, rows.limit(TRIED), workers, min(batches, 2), _folder(scratch))
-            for scheme in schemes:
-                trial.run(scheme)
-        status.update("Reading, and computing the reference ...")
-        runner = Runner(app, rows, workers, batches, _folder(scratch))
+            with waiting("Starting Python workers"):  # for all alike: a first run is not it
+                trial = Runner(app, rows.limit(TRIED), workers, min(batches, 2), _folder(scratch))
+                for scheme in schemes:
+                    trial.run(scheme)
+        with spark_bar("Reading, and the reference", spark):
+            runner = Runner(app, rows, workers, batches, _folder(scratch))
         runs = []
         for number, scheme in enumerate(schemes, 1):
-            status.update(f"{app.name} by {scheme} ({number} of {len(schemes)}) ...")
-            runs.append(runner.run(scheme))
+            with spark_bar(f"{scheme} ({number} of {len(schemes)})", spark):
+                runs.append(runner.run(scheme))
     return runs
 
 

@@ -8,9 +8,11 @@ from typing import Annotated, cast
 import typer
 from rich.table import Table
 
+from evenkeel.cli.completion import one_of
 from evenkeel.cli.settings import machines_from, parse_settings, partitioner_for, stream_from
-from evenkeel.cli.terminal import Json, console, print_json, progress_bar
+from evenkeel.cli.terminal import Json, console, print_json, progress_bar, waiting
 from evenkeel.errors import ParameterError
+from evenkeel.partitioners import ALL
 from evenkeel.simulator.counting import count
 from evenkeel.simulator.sources import SourceBy
 from evenkeel.simulator.what_if import what_if
@@ -32,7 +34,10 @@ LogNormal = Annotated[str | None, typer.Option(help="or log-normal MU,SIGMA.")]
 Keys = Annotated[int, typer.Option(help="Number of keys of a Zipf stream.")]
 Messages = Annotated[int, typer.Option(help="Length of a generated stream.")]
 Seed = Annotated[int, typer.Option(help="Another seed, another generated stream.")]
-Scheme = Annotated[str, typer.Option(help="kg, pkg, cg ...; a wrong name lists them all.")]
+Scheme = Annotated[
+    str,
+    typer.Option(help="kg, pkg, cg ...; a wrong name lists them all.", autocompletion=one_of(ALL)),
+]
 Workers = Annotated[int, typer.Option(help="How many workers.")]
 NumberOfSources = Annotated[int, typer.Option("--sources", help="How many sources route it.")]
 Settings = Annotated[
@@ -50,7 +55,12 @@ Rate = Annotated[
     float | None, typer.Option(help="Arrivals relative to what all workers can do: 0.8.")
 ]
 ServiceTime = Annotated[
-    str | None, typer.Option("--service", help="Work of a row: constant, per-key or per-row.")
+    str | None,
+    typer.Option(
+        "--service",
+        help="Work of a row: constant, per-key or per-row.",
+        autocompletion=one_of(["constant", "per-key", "per-row"]),
+    ),
 ]
 Aggregate = Annotated[
     float | None,
@@ -87,7 +97,8 @@ def simulate(
         raise ParameterError(
             "source-by=key has no queues; leave out --capacities, --rate, --service"
         )
-    partitioner = partitioner_for(scheme, workers, wanted, stream)
+    with waiting("Preparing the stream"):
+        partitioner = partitioner_for(scheme, workers, wanted, stream)
     with progress_bar("Routing", stream.messages, shown=not as_json) as advance:
         if machines:
             result = what_if(partitioner, stream, *machines, sources, aggregate, advance)

@@ -12,11 +12,16 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
     TaskID,
     TaskProgressColumn,
     TextColumn,
+    TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from evenkeel.shown import escaped_json
 
@@ -31,14 +36,40 @@ def print_json(document: object) -> None:
     print(escaped_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
+class RateColumn(ProgressColumn):
+    """How many of something pass in a second."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self.unit = unit
+
+    def render(self, task: Task) -> Text:
+        """The speed of the last seconds, or of all if it is done."""
+        speed = task.fields.get("speed") or task.finished_speed or task.speed
+        return Text(rate(speed, self.unit) if speed else "", style="progress.data.speed")
+
+
+def rate(speed: float, unit: str) -> str:
+    """A speed in few characters.
+
+    >>> rate(1_234_567, "rows"), rate(950, "rows"), rate(0.25, "cells")
+    ('1.2 M rows/s', '950 rows/s', '0.25 cells/s')
+    """
+    for size, name in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if speed >= size:
+            return f"{speed / (1000 if name == 'k' else size):.3g} {name} {unit}/s"
+    return f"{speed:.3g} {unit}/s"
+
+
 @contextmanager
 def progress_bar(what: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
     """A bar on the terminal's error channel while the block runs; call the result to advance it."""
     with Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=20),
         TaskProgressColumn(),
-        TimeRemainingColumn(),
+        RateColumn("rows"),
+        TimeRemainingColumn(compact=True),
         console=errors,
         transient=True,
         disable=not (shown and errors.is_terminal),
@@ -52,8 +83,10 @@ def figure_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A bar per figure; call the result with a figure's name, its cells done and their number."""
     with Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=20),
         TaskProgressColumn(),
+        RateColumn("cells"),
+        TimeRemainingColumn(compact=True),
         console=errors,
         transient=True,
         disable=not (shown and errors.is_terminal),
@@ -66,3 +99,18 @@ def figure_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
             bars.update(tasks[figure], completed=done)
 
         yield advance
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
+    """The time that passes, where nobody knows how much is left; call the result to say more."""
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
+    ) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda words: bar.update(task, description=words)

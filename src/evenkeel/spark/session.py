@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
 import sys
+from typing import Any
 
+from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
@@ -35,3 +39,22 @@ def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
             "Spark could not start: it needs Java 17 or newer. Install one (Debian: apt-get "
             "install openjdk-17-jre-headless) or set JAVA_HOME"
         ) from error
+
+
+def stop_session() -> None:
+    """End the session of this process, and wait until its Java is gone."""
+    context: Any = SparkContext._active_spark_context
+    gateway: Any = SparkContext._gateway
+    # A job that was cut short may have broken the line to Java; its end must come all the same.
+    with contextlib.suppress(Exception):
+        if context is not None:
+            context.stop()
+        if gateway is not None:
+            gateway.shutdown()
+    java = getattr(gateway, "proc", None)
+    if java is not None:
+        java.stdin.close()  # Java ends when the process that started it hangs up.
+        try:
+            java.wait(10)
+        except subprocess.TimeoutExpired:
+            java.kill()

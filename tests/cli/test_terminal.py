@@ -1,0 +1,143 @@
+"""What all commands have in common: help, completion, width, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from evenkeel.cli import COMMANDS, terminal
+
+every_command = pytest.mark.parametrize("name", COMMANDS)
+
+
+@every_command
+def test_help_has_examples_and_json_and_fits(run, name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run(name, "--help")
+    assert code == 0
+    assert f"evenkeel {name} " in out.split("Example")[1]
+    assert "--json" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@every_command
+def test_the_overview_says_what_each_command_says_itself(name):
+    command = getattr(import_module(f"evenkeel.cli.{name}"), name)
+    assert " ".join(command.__doc__.split("\n\n")[0].split()) == COMMANDS[name]
+
+
+def test_the_overview_loads_no_command():
+    program = (
+        "import sys; sys.argv = ['evenkeel', '--help']\nfrom evenkeel.cli import main\n"
+        "try: main()\nexcept SystemExit: print(*sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert all(name in ended.stdout for name in COMMANDS)
+    assert "Exit codes" in ended.stdout
+    assert not {"numba", "numpy", "pyspark"} & set(ended.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("evenkeel re", {"rebalance", "reproduce", "report"}),
+        ("evenkeel simulate --scheme static", {"static-two-choices"}),
+        ("evenkeel reproduce partial", {"partial-key-grouping"}),
+        ("evenkeel rebalance --algorithm mixed-", {"mixed-bf"}),
+        ("evenkeel watch --ho", {"--host"}),
+    ],
+)
+def test_completion(run, monkeypatch, words, offered):
+    monkeypatch.setenv("_EVENKEEL_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    code, out, _ = run()
+    assert code == 0
+    assert set(out.split()) == offered
+
+
+def test_a_wrong_command_is_refused(run):
+    code, _, err = run("wach")
+    assert code == 2
+    assert "watch" in err
+
+
+def test_errors_that_quote_data_cannot_repaint_the_terminal(run, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a\x1b[2J\u202e,b\n1,2\n")
+    words = ["--scheme", "kg", "--workers", "2", "--key", "no"]
+    code, _, err = run("simulate", "--input", str(path), *words)
+    assert code == 2
+    assert "\\x1b[2J" in err
+    assert "\x1b" not in err
+
+
+def test_bars_tell_rows_a_second_and_the_time_left(monkeypatch):
+    from rich.console import Console
+
+    shown = Console(force_terminal=True, width=80, stderr=True, record=True)
+    monkeypatch.setattr(terminal, "errors", shown)
+    with terminal.progress_bar("Routing", 1000, shown=True) as advance:
+        advance(400)
+        time.sleep(0.3)
+        advance(200)
+        time.sleep(0.3)
+    said = shown.export_text()
+    assert "rows/s" in said
+    assert "60%" in said
+
+
+@pytest.mark.spark
+def test_ctrl_c_stops_spark_and_leaves_no_java(tmp_path):
+    program = "import sys; from evenkeel.cli import main; sys.argv[0] = 'evenkeel'; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "demo", "--out", str(tmp_path)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    workers = _wait_for(lambda: [pid for pid in _session(process.pid) if "daemon" in _words(pid)])
+    assert workers, "Spark started no Python worker"
+    started = _session(process.pid)
+    assert any("java" in _words(pid) for pid in started)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "stopped" in said
+    assert "Traceback" not in said
+    _wait_for(lambda: not _session(process.pid))
+    assert _session(process.pid) == []
+
+
+def _session(leader: int) -> list[int]:
+    """The processes that a terminal's Ctrl-C would reach."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and os.getsid(int(entry.name)) == leader:
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                found += [int(entry.name)] if state != "Z" else []
+        except (OSError, ProcessLookupError):
+            continue
+    return found
+
+
+def _words(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def _wait_for(condition, seconds: float = 300.0):
+    until = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
