@@ -102,6 +102,8 @@ def test_ctrl_c_stops_spark_and_leaves_no_java(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A test run in the background ignores Ctrl-C, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     workers = _wait_for(lambda: [pid for pid in _session(process.pid) if "daemon" in _words(pid)])
     assert workers, "Spark started no Python worker"

@@ -181,6 +181,8 @@ def test_the_command_needs_no_spark_and_ends_by_ctrl_c(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        # A test run in the background ignores Ctrl-C, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     told = "".join(iter(process.stdout.readline, "}\n")) + "}"
     url = json.loads(told)["url"]
