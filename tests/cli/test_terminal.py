@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.cli import COMMANDS, terminal
+from evenkeel.partitioners import ALL
 
 every_command = pytest.mark.parametrize("name", COMMANDS)
 
@@ -143,3 +144,21 @@ def _wait_for(condition, seconds: float = 300.0):
     while not (found := condition()) and time.monotonic() < until:
         time.sleep(0.1)
     return found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate", "--scheme", "pkg"],
+        ["compare", "--need", "any-row"],
+        ["compare", "--rate", "0.8", "--capacities", "3x5"],
+    ],
+)
+def test_tables_fit_eighty_columns_and_cut_no_word(run, words):
+    stream = ["--zipf", "1.2", "--keys", "500", "--messages", "5000", "--workers", "5"]
+    code, out, _ = run(*words, *stream)
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+    names = {line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")}
+    assert names - {*ALL} == set() or "compare" not in words

@@ -40,16 +40,12 @@ COMMANDS = {
 
 
 class Commands(TyperGroup):
-    """Loads the one command that is called."""
+    """Knows every command by name and first line, and loads the one that is called."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """All of them, in the order of the help."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """What an overview needs: the name and the first line."""
-        known = COMMANDS.get(cmd_name)
-        return None if known is None else TyperCommand(cmd_name, help=known)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, first_line in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=first_line))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, with its options."""
@@ -92,7 +88,7 @@ def _evenkeel() -> None:
 def main() -> None:
     """Run the command line; an error of ours is one sentence and exit code 2."""
     try:
-        app()
+        app(prog_name="evenkeel")
     except EvenkeelError as error:
         errors.print(harmless(f"evenkeel: {error}"), markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)

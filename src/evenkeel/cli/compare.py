@@ -129,8 +129,18 @@ def _need(name: str) -> Need:
 def _table(result: Comparison, title: str) -> Table:
     columns = ["scheme", "max_over_mean", "replication", "replicas"]
     if result.measure != "max_over_mean":
-        columns[1:1] = ["latency_p99", "latency_mean", "utilisation_spread", "waiting"]
-    table = Table(*(HEADINGS.get(column, column) for column in columns), title=title)
+        # Replicas say what the workers per key say, and the line has eighty characters.
+        columns[1:] = [
+            "latency_p99",
+            "latency_mean",
+            "utilisation_spread",
+            "waiting",
+            *columns[1:3],
+        ]
+    table = Table(title=title)
+    table.add_column("scheme", no_wrap=True)
+    for column in columns[1:]:
+        table.add_column(HEADINGS.get(column, column), justify="right", overflow="fold")
     for row in result.rows:
         cells = (row[column] for column in columns)
         table.add_row(*(f"{cell:,.4g}" if isinstance(cell, float) else f"{cell}" for cell in cells))
