@@ -18,7 +18,7 @@ from evenkeel.errors import InputError
 from evenkeel.report.live.access import Access
 from evenkeel.report.live.export import as_csv
 from evenkeel.report.live.history import History
-from evenkeel.report.live.lines import lines_file
+from evenkeel.report.live.lines import FIGURES, lines_file
 from evenkeel.report.live.server import LiveServer
 
 
@@ -62,6 +62,26 @@ def test_the_history_reads_on(tmp_path):
     news = history.since(first["number"])
     assert (news["anew"], news["figures"]["batch"]) == (False, [3, 6])
     assert history.batch(3)["rows"] == 77
+
+
+def test_it_reads_what_streams_write(tmp_path):
+    from evenkeel.spark.streaming.feeds import LINES, lines_feed
+    from evenkeel.spark.streaming.progress import BatchProgress
+
+    hottest = (("user\u202e", 3.0), ("b", 1.0))
+    written = BatchProgress.of(
+        4, [3, 1], 0.5, replicas=2, table_size=1, migrated_keys=7, hottest=hottest
+    )
+    lines_feed(tmp_path)(written)
+    history = History(lines_file(tmp_path))
+    assert history.path.name == LINES
+    history.update()
+    found = history.batch(4)
+    assert {name: found[name] for name in FIGURES} == {
+        name: getattr(written, name) for name in FIGURES
+    }
+    assert found["loads"] == [3, 1]
+    assert found["hottest"] == [("user\\u202e", 3), ("b", 1)]
 
 
 def test_a_file_that_is_replaced_is_read_anew(tmp_path):
