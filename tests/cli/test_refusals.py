@@ -25,6 +25,8 @@ FILES = {
 SCHEMES = ["", "pgk", "PKG", "x" * 5000, "a\x1b[31m"]
 WORKERS = ["0", "-1", "1.5", "x", "16777217", "9" * 400]
 UNREADABLE = ["nowhere", "folder", *(name for name in FILES if name != "ok.csv"), "x" * 5000]
+WITH_KEYS = ("words.csv", "negative.csv", "nan.csv", "workers.csv", "latin.csv")
+"""Wrong as statistics of keys; as streams they have a key, if only of bytes."""
 
 
 def with_words(command, *words):
@@ -81,7 +83,8 @@ def commands():
     for text in ("", "1", "x,y", "1,-1", "nan,1", "1,inf", "1,2,3"):
         yield with_words(f"{SIMULATE} --messages 100 --lognormal", text)
     for name in UNREADABLE:
-        yield with_words(f"{SIMULATE} --key key --input", name)
+        if name not in WITH_KEYS:
+            yield with_words(f"{SIMULATE} --key key --input", name)
         if name != "head.csv":  # no keys, nothing to move
             yield ["rebalance", name, "--algorithm", "level", "--workers", "3"]
     for name in ("nowhere", "binary.dat", "broken.csv", "x" * 5000):
