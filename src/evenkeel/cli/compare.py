@@ -51,8 +51,8 @@ HEADINGS = {
     "max_over_mean": "max/mean",
     "replication": "workers per key",
     "latency_p99": "p99, s",
-    "latency_mean": "mean, s",
-    "utilisation_spread": "util. spread",
+    "latency_mean": "avg, s",
+    "utilisation_spread": "spread",
 }
 
 
@@ -140,7 +140,9 @@ def _table(result: Comparison, title: str) -> Table:
     table = Table(title=title)
     table.add_column("scheme", no_wrap=True)
     for column in columns[1:]:
-        table.add_column(HEADINGS.get(column, column), justify="right", overflow="fold")
+        heading = HEADINGS.get(column, column)
+        heading = heading.removeprefix("workers ") if len(columns) > 4 else heading
+        table.add_column(heading, justify="right", overflow="fold")
     for row in result.rows:
         cells = (row[column] for column in columns)
         table.add_row(*(f"{cell:,.4g}" if isinstance(cell, float) else f"{cell}" for cell in cells))
