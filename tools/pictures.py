@@ -43,10 +43,11 @@ def _draw(found: dict[str, np.ndarray]) -> None:
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, len(found), sharey=True)
     for axis, (title, loads) in zip(axes, found.items(), strict=True):
-        colours = np.where(loads == loads.max(), "#c0392b", "#5b8db8")
+        colours = np.where(loads > 1.5 * loads.mean(), "#c0392b", "#5b8db8")
         axis.bar(range(WORKERS), loads, color=colours)
         axis.axhline(loads.mean(), color="black", linewidth=0.8)
         axis.set(title=f"{title}: max/mean {loads.max() / loads.mean():.2f}", xlabel="worker")
+        axis.set_xticks(range(0, WORKERS, 3))
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("rows")
     figure.savefig(IMAGES / "before-after.png", dpi=90)
