@@ -89,6 +89,7 @@ class Counting:
             "batches": self.batches,
             "seconds": seconds,
             "throughput": rows / seconds,
+            "worked": rows / sum(batch.span() for batch in batches),
             "latency_mean": waits / rows,
             "latency_max": max(batch.seconds for batch in batches),
             "replicas": sum(batch.partials for batch in batches) / len(batches),
@@ -106,6 +107,10 @@ class Batch:
     rows: int
     partials: int
     tasks: Sequence[Any]
+
+    def span(self) -> float:
+        """From the first task's begin to the last one's end: without planning and routing."""
+        return max(task.done for task in self.tasks) - min(task.begun for task in self.tasks)
 
     def waited(self) -> float:
         """From the start of the job until each row was done, added up."""

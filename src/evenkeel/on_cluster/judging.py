@@ -18,6 +18,12 @@ def gain(rows: Sequence[Row], way: str) -> float:
     return the(rows, "throughput", scheme=way) / the(rows, "throughput", scheme="KG")
 
 
+def at_work(rows: Sequence[Row], way: str) -> str:
+    """The gain, and beside it that of the work alone: what a job costs before is no row's."""
+    alone = the(rows, "worked", scheme=way) / the(rows, "worked", scheme="KG")
+    return f"{way} {times(gain(rows, way))} ({times(alone)} without planning and routing)"
+
+
 def times(ratio: float) -> str:
     """A ratio for people.
 
