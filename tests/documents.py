@@ -75,7 +75,8 @@ def commands_of(path: Path) -> list[Command]:
 def commands_in(block: Block) -> list[Command]:
     """The commands of a block, with the output below each, if any is shown."""
     if block.language == "sh":
-        lines = [line for line in block.text.splitlines() if line.strip()]
+        whole = block.text.replace("\\\n", " ")
+        lines = [line for line in whole.splitlines() if line.strip()]
         return [Command(words(line), "") for line in lines]
     if block.language != "console":
         return []

@@ -35,7 +35,7 @@ def test_a_batch_waits_for_its_rows_and_for_the_one_before(slow):
             for number, end in zip(numbers, ends, strict=True)
         ]
 
-    found = posg._stream("test", run_batch, kind, slots)
+    found = posg._stream("test", run_batch, slots * seconds / size, size, slots)
     # A row waits a batch for the last to arrive; then each batch delays all later ones.
     late = (slow - 1) * seconds * (posg.BATCHES - 1) / 2
     within = (slow - 1) * seconds / 2
@@ -46,6 +46,7 @@ def test_a_batch_waits_for_its_rows_and_for_the_one_before(slow):
 def test_ratios_below_one_favour_posg():
     mine = posg.Outcome("posg", 1.0, 2.0, 0.1)
     others = [posg.Outcome("round robin", 2.0, 3.0, 0.1), posg.Outcome("plain", 1.25, 2.0, 0.1)]
-    rows = posg._rows("x", mine, others)
+    verb = posg.Outcome("which decides", 1.25, 2.0, 0.1)
+    rows = posg._rows("x", verb, mine, others)
     assert rows[0].ratio == 0.5
-    assert (rows[-1].against, rows[-1].ratio, rows[-1].met) == ("plain", 0.8, True)
+    assert (rows[-1].against, rows[-1].ratio, rows[-1].met) == ("plain", 1.0, True)

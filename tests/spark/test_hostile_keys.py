@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from tests.hostile import HOSTILE
 
-from evenkeel.cli.run import _rows
+from evenkeel.cli.run_tables import _rows
 from evenkeel.cli.terminal import print_json
 from evenkeel.spark import diagnosis_text
 from evenkeel.spark.advice import Recommendation

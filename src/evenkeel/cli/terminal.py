@@ -53,7 +53,7 @@ def rate(speed: float, unit: str) -> str:
     """A speed in few characters.
 
     >>> rate(1_234_567, "rows"), rate(950, "rows"), rate(0.25, "cells")
-    ('1.2 M rows/s', '950 rows/s', '0.25 cells/s')
+    ('1.23 M rows/s', '950 rows/s', '0.25 cells/s')
     """
     for size, name in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if speed >= size:

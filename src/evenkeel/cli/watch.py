@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -55,7 +56,8 @@ def watch(
         raise ParameterError(f"--port {port} is not in 0..65535")
     history = History(lines_file(where))
     history.update()
-    with _server(host, port, history) as server:
+    # Ctrl-C is how the user is told to end it, at any moment: that is no failure.
+    with suppress(KeyboardInterrupt), _server(host, port, history) as server:
         if as_json:
             print_json({"url": server.url, "lines": str(history.path)})
         else:
@@ -63,10 +65,7 @@ def watch(
             console.print(_how(host), highlight=False)
         if open_page:
             webbrowser.open(server.url)
-        try:
-            server.serve_forever(poll_interval=0.2)
-        except KeyboardInterrupt:
-            return  # As the user is told to end it: that is no failure.
+        server.serve_forever(poll_interval=0.2)
 
 
 def _server(host: str, port: int, history: History) -> LiveServer:
