@@ -110,8 +110,8 @@ class Batch:
 
     def span(self) -> float:
         """From the first task's begin to the last one's end: without planning and routing."""
-        begun, done = (task.begun for task in self.tasks), (task.done for task in self.tasks)
-        return float(max(done) - min(begun))
+        begun = min(float(task.begun) for task in self.tasks)
+        return max(float(task.done) for task in self.tasks) - begun
 
     def waited(self) -> float:
         """From the start of the job until each row was done, added up."""

@@ -173,13 +173,16 @@ class LocalCluster:
 
     def stop(self) -> None:
         """End the session and every process, and remove a folder that was ours."""
-        if self._session is not None:
-            self._session.stop()
-            self._session = None
-        stop_all(self.processes[::-1])
-        self.processes = []
-        if not self.keep:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        session, self._session = self._session, None
+        try:
+            if session is not None:
+                session.stop()
+        finally:
+            # Also if the driver's JVM died before: the others would outlive us.
+            stop_all(self.processes[::-1])
+            self.processes = []
+            if not self.keep:
+                shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start_worker(self, number: int, machine: Machine) -> None:
         name = f"worker-{number}"
