@@ -29,5 +29,22 @@ def test_real_streams_are_gathered_behind_the_generated_one(tmp_path: Path) -> N
     assert "Partial Key" not in page
 
 
+def test_full_size_says_what_it_changes(tmp_path: Path) -> None:
+    quick = {
+        "quick": True,
+        "seed": 1,
+        "streams": [],
+        "claims": [claim("a", True), claim("b", True)],
+    }
+    full = {**quick, "quick": False, "claims": [claim("a", True), claim("b", False)]}
+    (tmp_path / "consistent-grouping.json").write_text(json.dumps(quick))
+    assert "full size" not in papers_page(tmp_path)
+    (tmp_path / "consistent-grouping-full.json").write_text(json.dumps(full))
+    page = papers_page(tmp_path)
+    assert "At full size, without real streams: 1 of 2 hold." in page
+    assert "- 8, b: does not hold (o)" in page
+    assert "- 8, a" not in page
+
+
 def test_no_results_no_page(tmp_path: Path) -> None:
     assert papers_page(tmp_path) == ""

@@ -23,16 +23,23 @@ class Line:
 
 
 def papers_page(folder: Path) -> str:
-    """A section per paper that has a `<paper>.json` (the `result.json` of a run) in `folder`."""
+    """A section per paper that has a `<paper>.json` (the `result.json` of a run) in `folder`.
+
+    Where that is of a quick run, `<paper>-full.json` says what other sizes change.
+    """
     sections = []
     for paper in PAPERS.values():
-        path = folder / f"{paper.name}.json"
-        if path.exists():
-            sections.append(_section(paper, json.loads(path.read_text())))
+        found, full = (_read(folder / f"{paper.name}{kind}.json") for kind in ("", "-full"))
+        if found is not None:
+            sections.append(_section(paper, found, full))
     return "\n\n".join(sections)
 
 
-def _section(paper: Paper, result: dict[str, Any]) -> str:
+def _read(path: Path) -> dict[str, Any] | None:
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def _section(paper: Paper, result: dict[str, Any], full: dict[str, Any] | None) -> str:
     claims = result["claims"]
     held = sum(row["holds"] for row in claims)
     size = " --quick" if result["quick"] else ""
@@ -42,6 +49,7 @@ def _section(paper: Paper, result: dict[str, Any]) -> str:
         f"`evenkeel reproduce {paper.name}{size}`, seed {result['seed']}"
         f"{_where_real(claims, real)}: {held} of {len(claims)} claims hold.",
         "\n".join(_table(_lines(claims, real))),
+        "\n".join(_at_full_size(claims, full)),
         "\n".join(_failures(claims)),
         "\n".join(_choices(paper)),
         "\n".join(_notes(paper)),
@@ -90,6 +98,26 @@ def _table(lines: Sequence[Line]) -> Iterator[str]:
             real += f", not {', '.join(name for name, holds in line.real if not holds)}"
         cells = (line.figure, line.claim, found["paper"], found["ours"], verdict, real)
         yield "| " + " | ".join(cells) + " |"
+
+
+def _at_full_size(claims: Sequence[dict[str, Any]], full: dict[str, Any] | None) -> Iterator[str]:
+    if full is None:
+        return
+    held = sum(row["holds"] for row in full["claims"])
+    quick = {(row["figure"], row["claim"]): row["holds"] for row in claims}
+    other = [
+        row for row in full["claims"]
+        if quick.get((row["figure"], row["claim"]), row["holds"]) != row["holds"]
+    ]  # fmt: skip
+    yield (
+        f"At full size, without real streams: {held} of {len(full['claims'])} hold. "
+        + ("These have another verdict than above:" if other else "No verdict is another.")
+    )
+    if other:
+        yield ""
+    for row in other:
+        verdict = "holds" if row["holds"] else "does not hold"
+        yield f"- {row['figure']}, {row['claim']}: {verdict} ({row['ours']})"
 
 
 def _failures(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
