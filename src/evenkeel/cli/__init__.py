@@ -96,6 +96,18 @@ def main() -> None:
         if end.code == STOPPED:
             _stop()
         raise
+    except Exception as error:
+        if not _was_interrupted(error):
+            raise
+        _stop()
+        sys.exit(STOPPED)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether it came of Ctrl-C: Spark cancels its jobs then, and says so with an error on top."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _stop() -> None:
