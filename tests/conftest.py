@@ -19,10 +19,11 @@ Command = Callable[..., tuple[object, str, str]]
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep all Spark tests on one xdist worker, so that a test run starts one session."""
+    """Keep Spark tests together, so that a test run starts two sessions, one for each core."""
     for item in items:
         if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            part = "spark" if item.nodeid.startswith("tests/spark/test_") else "spark-elsewhere"
+            item.add_marker(pytest.mark.xdist_group(part))
 
 
 @pytest.fixture(scope="session")

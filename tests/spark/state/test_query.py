@@ -8,6 +8,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark.sql
 import pytest
 from pyspark.errors import StreamingQueryException
 
@@ -139,8 +140,11 @@ def test_mistakes_are_found_before_the_start(spark, tmp_path):
 
 
 def test_spark_connect_is_told_what_it_lacks():
-    class DataFrame:
+    class DataFrame(pyspark.sql.DataFrame):
         __module__ = "pyspark.sql.connect.dataframe"
+
+        def __new__(cls):
+            return object.__new__(cls)
 
     with pytest.raises(SessionError, match="classic session"):
         stateful(
