@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.utils import is_remote
 
@@ -59,11 +60,11 @@ CALLS = {
     "stateful": lambda rows, **wrong: ek.streaming.stateful(
         rows, "key", same, schema=SCHEMA, state_schema="n bigint", checkpoint="nowhere", **wrong
     ),
-    "skewed": lambda rows, **wrong: skewed(
-        **{"spark": rows.sparkSession, "rows": 9, "keys": 3, **wrong}
+    "skewed": lambda rows=9, **wrong: skewed(
+        **{"spark": SparkSession.active(), "rows": rows, "keys": 3, **wrong}
     ),
-    "one_hot_key": lambda rows, **wrong: one_hot_key(
-        **{"spark": rows.sparkSession, "rows": 9, "keys": 3, **wrong}
+    "one_hot_key": lambda rows=9, **wrong: one_hot_key(
+        **{"spark": SparkSession.active(), "rows": rows, "keys": 3, **wrong}
     ),
 }
 TABLE = [
@@ -99,6 +100,10 @@ TABLE = [
 ]
 
 
+MADE = ("skewed", "one_hot_key")
+"""These take no rows: they make them."""
+
+
 @pytest.fixture(scope="module")
 def rows(spark):
     return skewed(spark, rows=100, keys=5).persist()
@@ -109,7 +114,7 @@ def test_bad_input_is_refused_before_any_job(spark, rows, verb, name, values):
     if not is_remote():
         spark.sparkContext.setJobGroup("refusals", "none should run")
     for value in values:
-        frame = {} if name == "rows" else {"rows": rows}
+        frame = {} if name == "rows" or verb in MADE else {"rows": rows}
         with pytest.raises(EvenkeelError) as refusal:
             CALLS[verb](**frame, **{name: value})
         assert 0 < len(str(refusal.value)) < 1500
