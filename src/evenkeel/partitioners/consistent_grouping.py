@@ -86,6 +86,7 @@ class ConsistentGrouping(ArrayValue, Independent):
             RandomChoicesRouter.start(self.workers * self.virtual, self.epsilon, self.distinct),
             owners=self.owners.copy() if self.owners.size else self._evenly(),
             probing=self.probing,
+            stride=0 if self.owners.size else self.workers,
             quiet=dict.fromkeys(range(self.workers)),
         )
 
@@ -104,6 +105,8 @@ class ConsistentGroupingRouter:
     choose: RandomChoicesRouter
     owners: WorkerIds
     probing: bool
+    stride: int
+    """How far a worker's first virtual workers lie apart; 0 where they were given."""
     quiet: dict[int, None]
     busy: dict[int, None] = field(default_factory=dict)
     idle: dict[int, None] = field(default_factory=dict)
@@ -154,7 +157,12 @@ class ConsistentGroupingRouter:
 
     def _virtual_workers(self, worker: int) -> list[int]:
         if worker not in self.owned:
-            self.owned[worker] = np.flatnonzero(self.owners == worker).tolist()
+            # It has given and taken none yet. Looking through all would take longer than routing.
+            self.owned[worker] = (
+                list(range(worker, self.owners.size, self.stride))
+                if self.stride
+                else np.flatnonzero(self.owners == worker).tolist()
+            )
         return self.owned[worker]
 
 
