@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-connect test-browser test-install lint bench chaos kafka-test docs format \
+.PHONY: help demo test test-long test-connect test-browser test-install lint bench chaos kafka-test docs format \
 	lock clean java
 
 help: ## List the commands
@@ -19,6 +19,9 @@ test: $(READY) java ## Run all tests and doctests, with coverage
 test-browser: $(READY) ## Try the pages in a real headless Chromium
 	@tools/ensure-chromium
 	@$(BIN)/pytest -m browser -q tests/browser
+
+test-long: $(READY) java ## Run the tests that take minutes: kills, clusters, a notebook on Spark
+	@$(BIN)/pytest -m "long and not browser" -q
 
 test-connect: $(READY) java ## Run the Spark tests through Spark Connect
 	@EVENKEEL_TEST_MODE=connect $(BIN)/pytest -m "spark and not long" -q

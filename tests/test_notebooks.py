@@ -11,8 +11,9 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 ON_SPARK = {"diagnose-and-fix"}
+SPARK = [pytest.mark.spark, pytest.mark.long]  # its kernel starts a Spark of its own: a minute
 NOTEBOOKS = [
-    pytest.param(path, marks=[pytest.mark.spark] if path.stem in ON_SPARK else [], id=path.stem)
+    pytest.param(path, marks=SPARK if path.stem in ON_SPARK else [], id=path.stem)
     for path in sorted(FOLDER.glob("*.ipynb"))
 ]
 

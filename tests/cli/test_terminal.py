@@ -95,6 +95,7 @@ def test_bars_tell_rows_a_second_and_the_time_left(monkeypatch):
     assert "60%" in said
 
 
+@pytest.mark.long  # a minute: the demo has to come to its first Python worker
 @pytest.mark.spark
 def test_ctrl_c_stops_spark_and_leaves_no_java(tmp_path):
     program = "import sys; from evenkeel.cli import main; sys.argv[0] = 'evenkeel'; main()"

@@ -40,6 +40,7 @@ def rows(spark, tmp_path_factory):
     return spark.read.parquet(path)
 
 
+@pytest.mark.long  # a minute and a half for all ways
 @pytest.mark.spark
 class TestOnSpark:
     @pytest.mark.parametrize("way", [way for way in WAYS if way not in PLAIN])

@@ -83,6 +83,7 @@ def test_without_a_cluster_it_says_so():
         running()
 
 
+@pytest.mark.long
 @pytest.mark.spark
 class TestCells:
     @pytest.fixture
