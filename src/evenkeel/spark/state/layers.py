@@ -23,7 +23,7 @@ from evenkeel.partitioners.contract import KeyHashes, WorkerIds
 from evenkeel.spark.state.commits import Commit, LayerFile
 from evenkeel.spark.state.files import Files
 from evenkeel.spark.state.shape import StateShape
-from evenkeel.spark.state.slots import Slots
+from evenkeel.spark.state.slots import Slots, never_null
 
 COLUMNS = ("slot", "hash", "key", "version", "due", "bytes", "state")
 
@@ -111,7 +111,8 @@ class PlacedState:
         leaving = self._pairs(named[changed], before[changed], after[changed])
         # The new slot must be a column: a literal would be another kind of partitioning.
         same = (F.col("hash") == F.col("mover")) & (F.col("slot") == F.col("from"))
-        moved = self.frame.join(F.broadcast(leaving), same).withColumn("slot", F.col("to"))
+        leaves = self.frame.join(F.broadcast(leaving), same)
+        moved = leaves.withColumn("slot", never_null(F.col("to")))
         held = newest(placed(moved.select(*COLUMNS), self.slots.workers))
         held = held.localCheckpoint(eager=False)
         layer = Layer(held, held)

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+_PUSHED = "org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin"
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+
 
 @contextmanager
 def stay_put(session: SparkSession, workers: int) -> Iterator[None]:
@@ -18,12 +21,18 @@ def stay_put(session: SparkSession, workers: int) -> Iterator[None]:
         "spark.sql.requireAllClusterKeysForCoPartition": "false",
         # Else fewer workers than this are taken for too little parallelism.
         "spark.sql.shuffle.partitions": str(workers),
+        # Else the look-up of touched keys becomes one for each layer, and their union, of which
+        # Spark knows no partitioning, is shuffled: tasks as many as layers times workers.
+        _EXCLUDED: ",".join(filter(None, (session.conf.get(_EXCLUDED, None), _PUSHED))),
     }
-    before = {name: session.conf.get(name) for name in wanted}
+    before = {name: session.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():
         session.conf.set(name, value)
     try:
         yield
     finally:
         for name, old in before.items():
-            session.conf.set(name, str(old))
+            if old is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, old)

@@ -82,7 +82,7 @@ class StateShape:
         """What a slot hands back: new versions, output and a report in one frame."""
         return StructType(
             [
-                StructField("slot", IntegerType()),
+                StructField("slot", IntegerType(), nullable=False),
                 StructField("kind", ByteType()),
                 *self.layer.fields,
                 StructField("output", self.output),

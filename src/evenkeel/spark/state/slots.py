@@ -50,4 +50,13 @@ class Slots:
     def column(self, table: RoutingTable, key_hash: Column) -> Column:
         """The slot to which `table` sends a key."""
         worker = worker_expression(table, key_hash, row_hash=key_hash)
-        return F.get(array_literal(self.numbers, "int"), worker)
+        return never_null(F.get(array_literal(self.numbers, "int"), worker))
+
+
+def never_null(slot: Column) -> Column:
+    """A slot of which Spark knows that it is never null.
+
+    Else it filters a join's inputs by that, and then no longer sees that the parts of a union are
+    partitioned alike: all state would be shuffled.
+    """
+    return F.coalesce(slot, F.lit(0))
