@@ -21,7 +21,9 @@ from evenkeel.errors import (
     SessionError,
     UnknownNameError,
 )
-from evenkeel.spark.streaming import read_lines, read_state, stateful
+from evenkeel.spark.state.files import Files
+from evenkeel.spark.state.stream import files_feed
+from evenkeel.spark.streaming import BatchProgress, read_lines, read_state, stateful
 
 pytestmark = pytest.mark.spark
 
@@ -141,6 +143,15 @@ def test_mistakes_are_found_before_the_start(spark, tmp_path):
     stream = stateful(rows, "key", counting(), **good)
     with pytest.raises(ParameterError, match="not started"):
         stream.scale(3)
+
+
+def test_records_are_files_where_nothing_can_be_appended(spark, tmp_path):
+    write = files_feed(Files(spark, str(tmp_path)), kept=2)
+    for batch in (0, 1, 1, 2):
+        write(BatchProgress.of(batch, [3, 1], seconds=0.5))
+    found = spark.read.json(f"{tmp_path}/batches").orderBy("batch").collect()
+    assert [row["batch"] for row in found] == [1, 2]
+    assert [row["max_over_mean"] for row in found] == [1.5, 1.5]
 
 
 def test_spark_connect_is_told_what_it_lacks():

@@ -19,6 +19,18 @@ def read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
 
     The query may run on; what is read is one commit's state. Files that its later merges replace
     stay for a few batches more.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        A classic session.
+    checkpoint : str
+        The folder that `stateful` was given.
+
+    Returns
+    -------
+    DataFrame
+        One row for each key that has state.
     """
     files = Files(spark, f"{checkpoint}/state")
     commit = CommitLog(files).last(mend=False)

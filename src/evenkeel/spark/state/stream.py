@@ -24,7 +24,7 @@ from evenkeel.spark.state.commits import CommitLog
 from evenkeel.spark.state.controller import Cost, check_settings, planner_of
 from evenkeel.spark.state.files import Files
 from evenkeel.spark.state.processor import Form, FunctionProcessor, Processor
-from evenkeel.spark.state.run import Sink, StateRun
+from evenkeel.spark.state.run import RECORDS, Sink, StateRun
 from evenkeel.spark.state.shape import StateShape
 from evenkeel.spark.state.spark_log import rewind
 from evenkeel.spark.state.work import Duration, Work, micros
@@ -55,15 +55,7 @@ def stateful(
 ) -> StatefulStream:
     """Run `processor` on the rows of each key, with the key's state, in every micro-batch.
 
-    State stays on its worker between batches. After every `interval` batches the measured cost
-    (`seconds` in the processor, or `rows`) of the workers is compared: if the highest is more than
-    `theta` over the mean, the `rebalancer` plans a routing table of at most `table_size` keys, and
-    the state of the keys that change worker moves before the next batch. None leaves keys where
-    their hash sends them.
-
-    `timeout` ends the state of keys without rows: in event time where `event_time` names a column
-    (its watermark stays `delay` behind the latest event, and rows behind it are left out), else in
-    the time of the batches. Timers are looked at when a batch runs.
+    State stays on its worker between batches, and moves where the workers' cost asks for it.
 
     When: work that needs all rows of a key, costs more than a few µs a row and is skewed. Not for
         counts and sums: those merge, see `ek.streaming.groupBy`. Classic sessions only.
@@ -71,6 +63,50 @@ def stateful(
         keys that have rows, not all keys.
     Paper: Fang et al., workload skewness and variance: Mixed, and its protocol for moving state,
         which here is the gap between two batches.
+
+    Parameters
+    ----------
+    stream : DataFrame
+        Streaming rows.
+    key : str or list of str
+        The columns of the key. Null keys are keys.
+    processor : Processor or callable
+        `process(key, rows, state)` gives output rows and the state to keep.
+    schema, state_schema : StructType or str
+        Of the output and of a key's state.
+    checkpoint : str
+        A folder on any file system that Spark can checkpoint to; a restart goes on from it.
+    workers : int, optional
+        How many partitions; the slots of the cluster if not given.
+    rebalancer : str or Rebalancer, optional
+        What plans the routing table; None leaves keys where their hash sends them.
+    theta : float
+        How far the highest cost of a worker may be over the mean before a table is planned.
+    table_size : int
+        The most keys that a table may name.
+    interval : int
+        Batches after which cost is compared.
+    window : int
+        Intervals whose state counts as memory.
+    cost : {"seconds", "rows"}
+        Time in the processor, or rows.
+    rows : {"arrow", "pandas"}
+        The form in which the processor gets rows.
+    event_time : str, optional
+        The column of the rows' time. Its watermark stays `delay` behind the latest event, and rows
+        behind it are left out.
+    delay : str or timedelta
+        As for Spark's `withWatermark`.
+    timeout : str or timedelta, optional
+        Ends the state of keys without rows for so long: in event time where there is one, else in
+        the time of the batches. Timers are looked at when a batch runs.
+    merge_after : int
+        Batches after which the layers of changed state become one.
+
+    Returns
+    -------
+    StatefulStream
+        With `start`, `progress` and `scale`.
     """
     check_rows("stream", stream)
     if "connect" in type(stream).__module__:
@@ -138,7 +174,8 @@ class StatefulStream:
         last = CommitLog(files).last()
         if last is not None:
             rewind(spark_files, last.batch)
-        self._run = StateRun(self.work, files, spark_files, _function(sink), _feeds(files.folder))
+        feeds = [log_feed, _kept_in(Files(spark, self.checkpoint))]
+        self._run = StateRun(self.work, files, spark_files, _function(sink), feeds)
         writer = self.stream.writeStream.foreachBatch(self._run)
         writer = writer.option("checkpointLocation", spark_files.folder)
         return (writer.trigger(**trigger) if trigger else writer).start()
@@ -156,11 +193,23 @@ class StatefulStream:
         self._run.workers = workers
 
 
-def _feeds(folder: str) -> list[Feed]:
-    """The log, and JSON lines in the checkpoint where that is a folder of this machine."""
-    if not folder.startswith("file:"):
-        return [log_feed]
-    return [log_feed, lines_feed(Path(urlsplit(folder).path).parent)]
+def _kept_in(checkpoint: Files) -> Feed:
+    """JSON lines in one file; in a file each where the file system may not know how to append."""
+    if not checkpoint.folder.startswith("file:"):
+        return files_feed(checkpoint)
+    return lines_feed(Path(urlsplit(checkpoint.folder).path))
+
+
+def files_feed(checkpoint: Files, kept: int = RECORDS) -> Feed:
+    """The last `kept` records below `batches/`, for `spark.read.json` to read as one table."""
+
+    def write(record: BatchProgress) -> None:
+        name = f"batches/{record.batch}.json"
+        checkpoint.remove(name)  # A batch that is repeated after a crash is written again.
+        checkpoint.create(name, record.to_json().encode())
+        checkpoint.remove(f"batches/{record.batch - kept}.json")
+
+    return write
 
 
 def _function(sink: Sink | str) -> Sink:

@@ -51,7 +51,18 @@ def lines_feed(folder: str | Path) -> Feed:
 
 
 def read_lines(folder: str | Path) -> list[BatchProgress]:
-    """The records that `lines_feed` wrote, the last one of each batch, in order."""
+    """The records that `lines_feed` wrote, the last one of each batch, in order.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where `batches.jsonl` is: the checkpoint of a stateful stream.
+
+    Returns
+    -------
+    list of BatchProgress
+        A line that a crash cut short is passed over.
+    """
     found: dict[int, BatchProgress] = {}
     for line in (Path(folder) / LINES).read_text().splitlines():
         try:
