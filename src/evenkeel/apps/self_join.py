@@ -10,7 +10,6 @@ their trades to other workers (paper on workload skewness and variance, section 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -48,44 +47,44 @@ class Pairs(ek.streaming.Processor):
         known = state or {"at": [], "trader": [], "buys": []}
         old = len(known["at"])
         at = np.array([*known["at"], *rows["at"].cast(pa.int64()).to_pylist()], dtype=np.int64)
-        trader = np.array([*known["trader"], *rows["trader"].to_pylist()], dtype=object)
+        traders = pa.array([*known["trader"], *rows["trader"].to_pylist()], pa.string())
         buys = np.array([*known["buys"], *rows["buys"].to_pylist()], dtype=bool)
-        found = list(self._pairs(at, trader, buys, old))
-        bought, sold = np.concatenate([np.empty((2, 0), dtype=np.intp), *found], axis=1)
-        kept = at >= at.max() - self.window
+        names = traders.dictionary_encode().indices.to_numpy()
+        bought, sold = partners(at, names, buys, self.window)
+        new = np.maximum(bought, sold) >= old
+        bought, sold = bought[new], sold[new]
         pairs = pa.table(
             {
                 "stock": pa.array([key] * bought.size, pa.string()),
-                "trader": pa.array(trader[bought], pa.string()),
+                "trader": traders.take(pa.array(bought)),
                 "bought": pa.array(at[bought], _TIME),
                 "sold": pa.array(at[sold], _TIME),
             }
         )
-        return pairs, {"at": at[kept], "trader": trader[kept], "buys": buys[kept]}
-
-    def _pairs(self, at: Times, trader: Any, buys: Any, old: int) -> Iterator[Rows]:
-        _, traders = np.unique(trader, return_inverse=True)
-        order = np.lexsort((at, traders))
-        for rows in np.split(order, np.flatnonzero(np.diff(traders[order])) + 1):
-            bought, sold = rows[buys[rows]], rows[~buys[rows]]
-            one, two = near(at[bought], at[sold], self.window)
-            pairs = np.stack([bought[one], sold[two]])
-            yield pairs[:, pairs.max(axis=0, initial=0) >= old]
+        kept = at >= at.max() - self.window
+        left = traders.filter(pa.array(kept)).to_pylist()
+        return pairs, {"at": at[kept], "trader": left, "buys": buys[kept]}
 
 
-def near(one: Times, two: Times, most: int) -> tuple[Rows, Rows]:
-    """The places of all pairs that are at most `most` apart; `two` must rise.
+def partners(at: Times, traders: Rows, buys: Any, most: int) -> tuple[Rows, Rows]:
+    """The rows of all pairs of a purchase and a sale by one trader, at most `most` apart.
 
-    >>> places = near(np.array([10, 90]), np.array([5, 12, 50]), 10)
-    >>> [each.tolist() for each in places]
-    [[0, 0], [0, 1]]
+    >>> at, traders = np.array([10, 90, 5, 12, 50]), np.array([0, 0, 0, 0, 0])
+    >>> partners(at, traders, np.array([True, True, False, False, False]), 10)
+    (array([0, 0]), array([2, 3]))
     """
-    first = np.searchsorted(two, one - most, "left")
-    count = np.searchsorted(two, one + most, "right") - first
-    start = np.cumsum(count) - count
-    return np.repeat(np.arange(one.size), count), np.arange(count.sum()) - np.repeat(
-        start - first, count
+    # Times become their places, so that trader and time fit into one number that can be sorted.
+    times, places = np.unique(at, return_inverse=True)
+    first, last = np.searchsorted(times, at - most), np.searchsorted(times, at + most, "right")
+    base = traders.astype(np.int64) * (times.size + 1)
+    bought, sold = np.flatnonzero(buys), np.flatnonzero(~buys)
+    sold = sold[np.argsort((base + places)[sold], kind="stable")]
+    start, end = (
+        np.searchsorted((base + places)[sold], (base + bound)[bought]) for bound in (first, last)
     )
+    count = end - start
+    before = np.repeat(np.cumsum(count) - count - start, count)
+    return np.repeat(bought, count), sold[np.arange(count.sum()) - before]
 
 
 def joined(
