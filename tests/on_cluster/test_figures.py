@@ -11,7 +11,8 @@ from evenkeel.on_cluster import PAPERS
 from evenkeel.on_cluster.counting import Batch, Counting, Stream
 from evenkeel.on_cluster.machines import Running, running, using
 from evenkeel.on_cluster.proactive import Completion, Learning
-from evenkeel.on_cluster.stateful import Fluctuating, Stateful
+from evenkeel.on_cluster.query5 import Query5
+from evenkeel.on_cluster.stateful import Fluctuating, Merged, Stateful, measured
 from evenkeel.spark.streaming import BatchProgress
 from evenkeel.testing import LocalCluster
 
@@ -48,6 +49,12 @@ def made_up(cell):
             for scheme, seconds in (("posg", 1.0), ("round robin", 9.0))
             for n in range(cell.batches)
         ]
+    if isinstance(cell, Merged):
+        return [cell.row(batch, 1000, 1.2) for batch in range(cell.stream.batches)]
+    if isinstance(cell, Query5):
+        seconds = WAITS.get(cell.rebalancer, 1.0)
+        records = [BatchProgress.of(n, [seconds, 1.0], seconds) for n in range(cell.batches)]
+        return [cell.row(measured(record)) for record in records]
     assert isinstance(cell, Completion)
     return [
         {"scheme": scheme, "slots": cell.slots, "completion": WAITS.get(scheme, 1.0)}

@@ -79,18 +79,24 @@ def _sale(order: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
 
 
 def sales(
-    events: DataFrame, checkpoint: str, scheme: Scheme = "mixed", workers: int = 8
+    events: DataFrame,
+    checkpoint: str,
+    scheme: Scheme = "mixed",
+    workers: int = 8,
+    theta: float = 0.08,
+    processor: Sales | None = None,
 ) -> ek.streaming.StatefulStream:
     """The stream of sales of a stream of orders and lines, which come in the order of `at`."""
     return ek.streaming.stateful(
         events,
         "orderkey",
-        Sales(),
+        processor or Sales(),
         schema=SALES,
         state_schema=STATE,
         event_time="at",
         timeout=WINDOW,
         rebalancer=rebalancer_of(scheme),
+        theta=theta,
         workers=workers,
         checkpoint=checkpoint,
     )
@@ -152,9 +158,10 @@ def random_sales(spark: SparkSession, scale: float = SCALE) -> DataFrame:
         return read(spark, Path(folder))
 
 
-def _facts(rows: DataFrame) -> DataFrame:
-    facts = rows.where("kind IN ('order', 'line')")
-    return facts.select("kind", "at", "orderkey", "custkey", *_LINE)
+def facts(rows: DataFrame) -> DataFrame:
+    """The events of a stream: what is not an order or a line stays at rest."""
+    events = rows.where("kind IN ('order', 'line')")
+    return events.select("kind", "at", "orderkey", "custkey", *_LINE)
 
 
 def _answer(revenue: DataFrame) -> Answer:
@@ -173,7 +180,7 @@ def _stream(replay: Replay, scheme: Scheme, workers: int) -> Answer:
         part = local_revenue(sold, replay.rows)
         part.write.mode("overwrite").parquet(f"{folder}/revenue/batch={batch}")
 
-    stream = sales(_facts(replay.stream()), f"{folder}/checkpoint", scheme, workers)
+    stream = sales(facts(replay.stream()), f"{folder}/checkpoint", scheme, workers)
     batches = run_to_end(stream, keep)
     revenue = replay.rows.sparkSession.read.schema(REVENUE).parquet(f"{folder}/revenue")
     found = _answer(by_window(revenue, _ends()[-1]))
@@ -190,7 +197,7 @@ APP = App(
     generate=random_sales,
     read=read,
     prepare=lambda rows: rows,
-    routed=_facts,
+    routed=facts,
     stream=_stream,
     batches=tpch_data.MINUTES,
     order="at",

@@ -1,4 +1,4 @@
-"""Figures 13 to 15 of the paper on workload skewness and variance: keyed state that moves."""
+"""Figures 13 to 16 of the paper on workload skewness and variance: keyed state that moves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 
 from evenkeel.experiments.plot import Panel, Plot
 from evenkeel.experiments.reading import distinct, lines, numbers, where
-from evenkeel.experiments.specification import Claim, Figure, Paper, Row, Setting
-from evenkeel.on_cluster.judging import times
-from evenkeel.on_cluster.stateful import Fluctuating, Stateful
+from evenkeel.experiments.specification import Cell, Claim, Figure, Paper, Row, Setting
+from evenkeel.on_cluster.judging import NOISE, times
+from evenkeel.on_cluster.query5 import Query5
+from evenkeel.on_cluster.stateful import Fluctuating, Merged, Stateful
 
 SCHEMES = ("hashing", "mixed", "readj")
 TIGHT, LOOSE = 0.02, 0.3
@@ -34,6 +35,11 @@ def _throughput(rows: Sequence[Row]) -> float:
     """Once there was a batch to learn from."""
     later = [row for row in rows if int(row["batch"]) > 0]
     return sum(numbers(later, "rows")) / sum(numbers(later, "seconds"))
+
+
+def _latency(rows: Sequence[Row]) -> float:
+    """From the start of a batch to its result, in the mean."""
+    return float(np.mean([float(row["seconds"]) for row in rows if int(row["batch"]) > 0]))
 
 
 def _ideal(rows: Sequence[Row]) -> float:
@@ -88,13 +94,14 @@ FIG13 = Figure(
 )  # fmt: skip
 
 
-def _fig14_cells(setting: Setting) -> list[Stateful]:
+def _fig14_cells(setting: Setting) -> list[Cell]:
     stream = _stream(setting, 1.0)
     thetas = (TIGHT, LOOSE) if setting.quick else (TIGHT, 0.08, 0.15, LOOSE)
     return [
         Stateful(stream, "hashing", TIGHT),
         Stateful(stream, "readj", TIGHT),
         *(Stateful(stream, "mixed", theta) for theta in thetas),
+        Merged(stream),
     ]
 
 
@@ -106,6 +113,9 @@ def _fig14_claims(rows: Sequence[Row]) -> list[Claim]:
     thetas = [float(theta) for theta in distinct(where(rows, scheme="mixed"), "theta")]
     by_theta = {theta: _throughput(where(rows, scheme="mixed", theta=theta)) for theta in thetas}
     gain = found["mixed"] / found["hashing"]
+    split = where(rows, scheme="pkg")
+    more = found["mixed"] / _throughput(split)
+    wait = _latency(where(rows, scheme="mixed", theta=TIGHT)) / _latency(split)
     return [
         Claim(
             f"θ={TIGHT:g}: Mixed processes twice as much as hashing",
@@ -119,6 +129,14 @@ def _fig14_claims(rows: Sequence[Row]) -> list[Claim]:
             "falls with θ",
             ", ".join(f"θ={theta:g} {value:,.0f} rows/s" for theta, value in by_theta.items()),
             by_theta[min(thetas)] >= by_theta[max(thetas)],
+        ),
+        Claim(
+            "Mixed processes more than partial key grouping, and sooner",
+            "+10 % throughput, -40 % latency",
+            f"throughput {more - 1:+.0%}, latency {wait - 1:+.0%}",
+            more >= 1 and wait <= 1,
+            "partial counts are merged in Spark's own state store, in the same job; the paper's "
+            "merge is an operator of its own that waits for them",
         ),
     ]
 
@@ -169,13 +187,46 @@ FIG15 = Figure(
     lambda rows: _by_batch("Fig 15: 15 workers, then 16", rows), CHOICES,
 )  # fmt: skip
 
+Q5_CHOICES = (
+    "Orders and lines of TPC-H with foreign keys of z = .8, windows of five minutes; which orders "
+    "are frequent changes every five minutes of events (the paper: 15). Measured is the join of "
+    "lines and orders on 15 workers, where an event costs 4 ms of sleep; the joins with customers "
+    "and suppliers come after it and are the same under each scheme."
+)
+
+
+def _fig16_cells(setting: Setting) -> list[Query5]:
+    scale, batches = (0.01, 8) if setting.quick else (0.04, 20)
+    thetas = (TIGHT,) if setting.quick else (TIGHT, 0.08, 0.15, LOOSE)
+    asked = [("hashing", TIGHT), *((s, theta) for theta in thetas for s in ("mixed", "readj"))]
+    return [Query5(scheme, theta, scale, batches, cost=4.0) for scheme, theta in asked]
+
+
+def _fig16_claims(rows: Sequence[Row]) -> list[Claim]:
+    hashing = _throughput(where(rows, scheme="hashing"))
+    claims = []
+    for theta in distinct(rows, "theta"):
+        found = {
+            s: _throughput(where(rows, scheme=s, theta=theta)) / hashing for s in ("mixed", "readj")
+        }
+        claims.append(
+            Claim(
+                f"θ={theta:g}: Mixed processes most events of query 5",
+                "Mixed best at any θ",
+                ", ".join(f"{s} {times(value)}" for s, value in found.items()) + " of hashing",
+                found["mixed"] >= max(1.0, NOISE * found["readj"]),
+            )
+        )
+    return claims
+
+
+FIG16 = Figure(
+    "16", "TPC-H query 5", _fig16_cells, _fig16_claims,
+    lambda rows: _by_batch("Fig 16: query 5 of TPC-H", where(rows, theta=TIGHT)), Q5_CHOICES,
+)  # fmt: skip
+
 PAPER = Paper(
     name="skewness-and-variance",
     title="Workload skewness and variance on a cluster",
-    figures=(FIG13, FIG14, FIG15),
-    left_out={
-        "Fig 14, PKG": "the stateful work of this figure is not mergeable here; see "
-        "partial-key-grouping and consistent-grouping on the cluster for PKG",
-        "Fig 16": "the stream of TPC-H Q5 is measured by `evenkeel run tpch-q5`",
-    },
+    figures=(FIG13, FIG14, FIG15, FIG16),
 )

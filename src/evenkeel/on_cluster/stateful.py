@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from evenkeel.workloads.fluctuation import FluctuatingKeys
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from evenkeel.spark.state.stream import StatefulStream
     from evenkeel.spark.streaming import BatchProgress
 
 PATIENCE = 600.0
@@ -73,37 +75,86 @@ class Stateful:
             workers=self.workers, theta=self.theta,
             rebalancer=None if self.rebalancer == "hashing" else self.rebalancer,
         )  # fmt: skip
-        query = stream.start(_discard)
-        end = time.monotonic() + PATIENCE
-        try:
-            while query.isActive and len(stream.progress) < self.stream.batches:
-                if self.scaled and len(stream.progress) >= self.stream.batches // 2:
-                    stream.scale(self.scaled)
-                if time.monotonic() > end:
-                    raise TimeoutError(f"{self} did not come to its end")
-                time.sleep(0.05)
-            if query.exception() is not None:
-                raise RuntimeError(str(query.exception()))
-        finally:
-            query.stop()
-        return stream.progress[: self.stream.batches]
+        return followed(stream, self.stream.batches, self.scaled)
 
     def _row(self, record: BatchProgress) -> Row:
-        loads = np.asarray(record.loads)
-        return {
-            "scheme": self.rebalancer,
-            "theta": self.theta,
-            "rate": self.stream.rate,
-            "batch": record.batch,
-            "workers": loads.size,
-            "rows": record.rows,
-            "seconds": record.seconds,
-            "longest": float(loads.max()),
-            "mean": float(loads.mean()),
-            "max_over_mean": record.max_over_mean,
-            "migrated_keys": record.migrated_keys or 0,
-            "planning": record.rebalance_seconds or 0.0,
-        }
+        asked: Row = {"scheme": self.rebalancer, "theta": self.theta, "rate": self.stream.rate}
+        return {**asked, **measured(record)}
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The same count by partial key grouping, its partial results merged in Spark's state."""
+
+    stream: Fluctuating
+    cost: float = 1.0
+    workers: int = 15
+
+    def measure(self) -> Sequence[Row]:
+        """One row per batch."""
+        up = running()
+        source = written(up, self.stream)
+        warm_up(up)
+        with tempfile.TemporaryDirectory(dir=up.folder) as checkpoint:
+            batches = self._run(up, source, checkpoint)
+        return [self.row(number, *batch) for number, batch in enumerate(batches)]
+
+    def _run(self, up: Running, source: Path, checkpoint: str) -> list[tuple[int, float]]:
+        """Rows and seconds of each batch."""
+        from pyspark.sql import functions as F
+
+        from evenkeel.spark.streaming import groupBy
+
+        reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
+        grouped = groupBy(reader.parquet(str(source)), "key", workers=self.workers, scheme="pkg")
+        counts = grouped.applyInArrow(
+            partial_count(self.cost / 1000), "n bigint", merge=[F.sum("n").alias("n")]
+        )
+        writer = counts.writeStream.outputMode("update").format("noop")
+        writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        query = writer.start()
+        query.awaitTermination()
+        done = [each for each in query.recentProgress if each["numInputRows"]]
+        return [(each["numInputRows"], each["batchDuration"] / 1000) for each in done]
+
+    def row(self, batch: int, rows: int, seconds: float) -> Row:
+        """What is known of a batch: Spark's state store tells no loads."""
+        found: Row = {"scheme": "pkg", "rate": self.stream.rate, "batch": batch}
+        return {**found, "workers": self.workers, "rows": rows, "seconds": seconds}
+
+
+def followed(stream: StatefulStream, batches: int, scaled: int = 0) -> list[BatchProgress]:
+    """Run the first `batches`; `scaled` is the number of workers from the middle on."""
+    query = stream.start(_discard)
+    end = time.monotonic() + PATIENCE
+    try:
+        while query.isActive and len(stream.progress) < batches:
+            if scaled and len(stream.progress) >= batches // 2:
+                stream.scale(scaled)
+            if time.monotonic() > end:
+                raise TimeoutError(f"{len(stream.progress)} of {batches} batches in {PATIENCE} s")
+            time.sleep(0.05)
+        if query.exception() is not None:
+            raise RuntimeError(str(query.exception()))
+    finally:
+        query.stop()
+    return list(stream.progress)[:batches]
+
+
+def measured(record: BatchProgress) -> Row:
+    """The figures of a batch."""
+    loads = np.asarray(record.loads)
+    return {
+        "batch": record.batch,
+        "workers": loads.size,
+        "rows": record.rows,
+        "seconds": record.seconds,
+        "longest": float(loads.max()),
+        "mean": float(loads.mean()),
+        "max_over_mean": record.max_over_mean,
+        "migrated_keys": record.migrated_keys or 0,
+        "planning": record.rebalance_seconds or 0.0,
+    }
 
 
 def counting(cost: float) -> Callable[[Any, pa.Table, Any], Any]:
@@ -115,6 +166,18 @@ def counting(cost: float) -> Callable[[Any, pa.Table, Any], Any]:
         emulated_work(cost * rows.num_rows)
         n = rows.num_rows + (state["n"] if state else 0)
         return [{"key": key, "n": n}], {"n": n}
+
+    return count
+
+
+def partial_count(cost: float) -> Callable[[pa.Table], pa.Table]:
+    """How many rows a key has in a part, at `cost` seconds each."""
+
+    def count(rows: pa.Table) -> pa.Table:
+        from evenkeel.testing.emulation import emulated_work
+
+        emulated_work(cost * rows.num_rows)
+        return pa.table({"n": pa.array([rows.num_rows], pa.int64())})
 
     return count
 
