@@ -35,7 +35,10 @@ def test_a_batch_waits_for_its_rows_and_for_the_one_before(slow):
             for number, end in zip(numbers, ends, strict=True)
         ]
 
-    found = posg._stream("test", run_batch, slots * seconds / size, size, slots)
+    stream = posg.Stream("test", run_batch, seconds / size, size)
+    for number in range(posg.WARM + posg.BATCHES):
+        stream.take(number)
+    found = stream.outcome()
     # A row waits a batch for the last to arrive; then each batch delays all later ones.
     late = (slow - 1) * seconds * (posg.BATCHES - 1) / 2
     within = (slow - 1) * seconds / 2

@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,8 @@ SLOTS = (2, 5, 10)
 ENTITIES = 2_000
 BATCHES, SECONDS = 6, 2.0
 """How many batches, and the seconds of work for each slot in one."""
+WARM = 2
+"""Batches before those: the first starts Python workers and learns costs, the second routes."""
 SCHEMA = "id long, begun double, done double"
 
 OVER_ROUND_ROBIN = 1 / 1.25
@@ -72,6 +74,46 @@ class Outcome:
     """What a job takes besides the function's rows; the least of all batches."""
 
 
+@dataclass(slots=True)
+class Stream:
+    """Batches under one scheme, placed one after the other in virtual time."""
+
+    scheme: str
+    run: Batch
+    gap: float
+    """Seconds between two arrivals."""
+    size: int
+    """Rows of a batch."""
+    free: float = 0.0
+    """When the last batch ends."""
+    times: list[Floats] = field(default_factory=list)
+    overheads: list[float] = field(default_factory=list)
+
+    def take(self, number: int) -> None:
+        """Run a batch; the first few are not counted."""
+        first = number * self.size
+        started = time.time()
+        rows = self.run(first, first + self.size)
+        seconds = time.time() - started
+        if number < WARM:
+            return
+        done = np.empty(self.size)
+        done[[row["id"] - first for row in rows]] = [row["done"] for row in rows]
+        began = min(row["begun"] for row in rows)
+        lasted = float(done.max()) - began
+        self.overheads.append(seconds - lasted)
+        begins = max(self.free, (first + self.size) * self.gap)
+        self.free = begins + lasted
+        self.times.append(begins + done - began - np.arange(first, first + self.size) * self.gap)
+
+    def outcome(self) -> Outcome:
+        """What the stream came to."""
+        began = (WARM + 1) * self.size * self.gap
+        return Outcome(
+            self.scheme, float(np.mean(self.times)), self.free - began, min(self.overheads)
+        )
+
+
 def run() -> Iterator[Row]:
     """Both kinds of costs on 2, 5 and 10 slots."""
     gains: list[float] = []
@@ -93,9 +135,14 @@ def completion_times(
     spark: SparkSession, slots: int, kind: str, batches: int = BATCHES
 ) -> list[Outcome]:
     """The same stream under each scheme: the verb, POSG, round robin, and left to Spark."""
-    cost, size = _measured_cost(spark, slots, kind), _size(kind, slots)
-    schemes = _schemes(spark, slots, kind)
-    return [_stream(*each, cost, size, slots, batches) for each in schemes]
+    size = _size(kind, slots)
+    gap = _measured_cost(spark, slots, kind) / slots
+    streams = [Stream(*each, gap, size) for each in _schemes(spark, slots, kind)]
+    for number in range(batches + WARM):
+        # All take turns, so that a slow minute hits all alike.
+        for stream in streams:
+            stream.take(number)
+    return [stream.outcome() for stream in streams]
 
 
 def batch_times(spark: SparkSession, slots: int, kind: str, batches: int) -> dict[str, list[float]]:
@@ -130,6 +177,7 @@ def _rows(what: str, verb: Outcome, posg: Outcome, others: Sequence[Outcome]) ->
 def _measured_cost(spark: SparkSession, slots: int, kind: str) -> float:
     """The mean seconds of a row, with what a sleep takes longer than asked for."""
     rows = _batch(spark, 0, _size(kind, slots), slots).mapInArrow(_sleeper(kind), SCHEMA)
+    rows.collect()  # Starts the Python workers, which would take time from the sleepers.
     return float(np.mean([row["done"] - row["begun"] for row in rows.collect()]))
 
 
@@ -170,28 +218,6 @@ def _schemes(spark: SparkSession, slots: int, kind: str) -> list[tuple[str, Batc
 
 def _size(kind: str, slots: int) -> int:
     return int(SECONDS * slots / _mean_cost(kind))
-
-
-def _stream(
-    scheme: str, run_batch: Batch, cost: float, size: int, slots: int, batches: int = BATCHES
-) -> Outcome:
-    """Run every batch, and place them one after the other in virtual time."""
-    gap = cost / slots
-    for _ in range(2):  # The first starts Python workers and learns costs, the second routes.
-        run_batch(0, size)
-    times, overheads, free = [], [], 0.0
-    for first in range(size, (batches + 1) * size, size):
-        started = time.time()
-        rows = run_batch(first, first + size)
-        seconds = time.time() - started
-        done = np.empty(size)
-        done[[row["id"] - first for row in rows]] = [row["done"] for row in rows]
-        began = min(row["begun"] for row in rows)
-        overheads.append(seconds - (float(done.max()) - began))
-        begins = max(free, first * gap)
-        free = begins + float(done.max()) - began
-        times.append(begins + done - began - np.arange(first - size, first) * gap)
-    return Outcome(scheme, float(np.mean(times)), free - size * gap, min(overheads))
 
 
 def _batch(spark: SparkSession, first: int, last: int, parts: int) -> DataFrame:
