@@ -13,6 +13,7 @@ from evenkeel.benchmarks import (
     simulator,
     spark_gain,
     spark_overhead,
+    streaming_machines,
     streaming_mergeable,
     streaming_stateful,
 )
@@ -24,7 +25,9 @@ ALL: dict[str, Callable[[Path | None], Iterable[Row]]] = {
     "planners": lambda _: planners.run(),
     "posg": lambda _: posg.run(),
     "spark": lambda data: chain(spark_overhead.run(), spark_gain.run(data)),
-    "streaming": lambda _: chain(streaming_mergeable.run(), streaming_stateful.run()),
+    "streaming": lambda _: chain(
+        streaming_mergeable.run(), streaming_stateful.run(), streaming_machines.run()
+    ),
 }
 """Every benchmark by its name, given a folder of real streams if there is one."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SLOTS = 16
-ROWS, KEYS, EXPONENT = 40_000, 2_000, 1.2
+ROWS, KEYS, EXPONENT = 160_000, 2_000, 1.2
 BATCHES, EPOCH, FILES = 14, 10, 4
 COST = 0.0002
 LEVEL, GAIN = 1.25, 0.5
