@@ -5,6 +5,7 @@ A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -15,12 +16,15 @@ from error_table import error_classes, error_messages
 from scheme_pages import scheme_documents, scheme_figures
 
 from evenkeel import rebalancing
-from evenkeel.experiments.document import papers_page
+from evenkeel.experiments.document import cluster_page, papers_page
+from evenkeel.on_cluster import PAPERS as ON_CLUSTER
 from evenkeel.partitioners import ALL
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     "README.md",
+    "docs/benchmarks.md",
+    "docs/cluster.md",
     "docs/errors.md",
     "docs/schemes.md",
     "docs/planners.md",
@@ -48,12 +52,31 @@ def planner_pages() -> str:
     return "\n\n".join(pages)
 
 
+def benchmark_tables() -> str:
+    """What the benchmarks gave when they were last run, each from its kept JSON."""
+    parts = []
+    for path in sorted((ROOT / "docs" / "results").glob("bench-*.json")):
+        lines = ["| what | seconds | ratio | against | target |", "|---|---|---|---|---|"]
+        for row in json.loads(path.read_text()):
+            target = ""
+            if row["target"] is not None:
+                target = f"≤ {row['target']:.2f}, {'met' if row['met'] else 'missed'}"
+            seconds = f"{row['seconds']:.2f}" if row["seconds"] else ""
+            lines.append(
+                f"| {row['name']} | {seconds} | {row['ratio']:.2f} | {row['against']} | {target} |"
+            )
+        parts.append(f"### `{path.stem.removeprefix('bench-')}`\n\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
+    "benchmark-tables": benchmark_tables,
     "scheme-table": scheme_table,
     "scheme-figures": scheme_figures,
     "planner-pages": planner_pages,
     "error-classes": error_classes,
     "error-messages": error_messages,
+    "cluster": lambda: cluster_page(ROOT / "docs" / "results", ON_CLUSTER),
     "papers": lambda: papers_page(ROOT / "docs" / "results"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,22 @@ def papers_page(folder: Path) -> str:
 
     Where that is of a quick run, `<paper>-full.json` says what other sizes change.
     """
+    return _page(folder, PAPERS, "")
+
+
+def cluster_page(folder: Path, papers: Mapping[str, Paper]) -> str:
+    """The same for experiments on a cluster, from `<paper>-cluster.json`."""
+    return _page(folder, papers, "-cluster")
+
+
+def _page(folder: Path, papers: Mapping[str, Paper], kind: str) -> str:
     sections = []
-    for paper in PAPERS.values():
-        found, full = (_read(folder / f"{paper.name}{kind}.json") for kind in ("", "-full"))
+    for paper in papers.values():
+        name = f"{paper.name}{kind}"
+        found, full = (_read(folder / f"{name}{size}.json") for size in ("", "-full"))
         if found is not None:
-            sections.append(_section(paper, found, full))
+            command = f"evenkeel reproduce {paper.name}" + kind.replace("-", " --")
+            sections.append(_section(paper, command, found, full))
     return "\n\n".join(sections)
 
 
@@ -39,14 +50,16 @@ def _read(path: Path) -> dict[str, Any] | None:
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def _section(paper: Paper, result: dict[str, Any], full: dict[str, Any] | None) -> str:
+def _section(
+    paper: Paper, command: str, result: dict[str, Any], full: dict[str, Any] | None
+) -> str:
     claims = result["claims"]
     held = sum(row["holds"] for row in claims)
     size = " --quick" if result["quick"] else ""
     real = _real_streams(result)
     parts = [
         f"## {paper.title}",
-        f"`evenkeel reproduce {paper.name}{size}`, seed {result['seed']}"
+        f"`{command}{size}`, seed {result['seed']}"
         f"{_where_real(claims, real)}: {held} of {len(claims)} claims hold.",
         "\n".join(_table(_lines(claims, real))),
         "\n".join(_at_full_size(claims, full)),
