@@ -96,6 +96,7 @@ def sales(
         event_time="at",
         timeout=WINDOW,
         rebalancer=rebalancer_of(scheme),
+        payback=None,  # Show what the scheme does, also where moves cost more than they save.
         theta=theta,
         workers=workers,
         checkpoint=checkpoint,

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MACHINES, SLOTS, SPEED = 4, 4, 0.3
-KEYS, EXPONENT, ROWS, BATCHES = 2_000, 1.2, 60_000, 6
+KEYS, EXPONENT, ROWS, BATCHES = 2_000, 1.2, 60_000, 4
 LEARNING = 2
 """Batches after which a way should know which machine is slow."""
 COST = 0.001
 WORKERS = MACHINES * SLOTS
 SMALL = 5 * WORKERS
 WAYS: Sequence[tuple[str, str, int]] = (
-    ("planned split, a task per slot", "planned-split", WORKERS),
-    ("planned split, five tasks per slot", "planned-split", SMALL),
+    ("planned split, a task per slot", "auto", WORKERS),
+    ("planned split, five tasks per slot", "auto", SMALL),
     ("consistent grouping, told times", "cg", WORKERS),
 )
 
@@ -109,7 +109,7 @@ def _times(
     grouped = ek.streaming.groupBy(stream, "key", workers=workers, scheme=scheme)
     batches = grouped.replanned(store, n=SlowCount(cost))
     times = []
-    for number in range(BATCHES if cost else LEARNING + 2):
+    for number in range(BATCHES if cost else LEARNING + 1):
         began = time.perf_counter()
         batches.process(session.read.parquet(f"{folder}/in/{number}"), number)
         times.append(time.perf_counter() - began)

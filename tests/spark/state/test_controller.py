@@ -48,6 +48,19 @@ def test_a_plan_that_gains_too_little_is_left_alone():
     assert control.plan(RoutingTable(3), 2) is not None  # but other workers need other tables
 
 
+def test_a_move_must_pay_for_itself():
+    """Forty seconds a batch would be saved, in ten batches four hundred."""
+    control = controller(cost="seconds", payback=10)
+    control.learn([report(KEYS, [10] * 8)])
+    assert control.plan(RoutingTable(2), 2, price=399) is not None
+    assert control.plan(RoutingTable(2), 2, price=401) is None
+    assert control.plan(RoutingTable(3), 2, price=401) is not None
+    for changes in ({"payback": None}, {"cost": "rows"}):
+        control = controller(**{"cost": "seconds", "payback": 10} | changes)
+        control.learn([report(KEYS, [10] * 8)])
+        assert control.plan(RoutingTable(2), 2, price=401) is not None
+
+
 def test_without_a_planner_or_rows_keys_stay():
     control = controller(planner=None)
     control.learn([report(KEYS, [10] * 8)])

@@ -64,7 +64,8 @@ class Controller:
     The cost of a key is that of the last interval; its state counts as long as it was touched in
     the last `window` intervals. A plan must lower the highest load by half of `theta` times the
     mean, or its moves are not worth it: where one key is heavier than a worker's share, the
-    balance is off for good.
+    balance is off for good. And where cost is measured in seconds, what it saves in the next
+    `payback` batches must be more than what the move itself costs.
     """
 
     planner: Rebalancer | None
@@ -72,6 +73,7 @@ class Controller:
     interval: int
     window: int
     cost: Cost
+    payback: int | None = None
     pending: list[list[SlotReport]] = dataclasses.field(default_factory=list)
     intervals: list[Interval] = dataclasses.field(default_factory=list)
 
@@ -85,8 +87,8 @@ class Controller:
         self.intervals = [*self.intervals, Interval.of(together, self.cost)][-self.window :]
         return True
 
-    def plan(self, table: RoutingTable, workers: int) -> Rebalance | None:
-        """A better table for the next batch, or None to keep `table`."""
+    def plan(self, table: RoutingTable, workers: int, price: float = 0.0) -> Rebalance | None:
+        """A better table for the next batch, or None to keep `table`; a move takes `price` s."""
         statistics = self.statistics()
         if self.planner is None or statistics is None or statistics.total_cost <= 0:
             return None
@@ -94,8 +96,15 @@ class Controller:
         if same_workers and _off_balance(statistics, table) <= self.theta:
             return None
         plan = self.planner.rebalance(statistics, table, workers)
-        gain = (plan.loads_before.max() - plan.loads.max()) / plan.mean
-        return plan if not same_workers or gain > self.theta / 2 else None
+        return plan if not same_workers or self._pays(plan, price) else None
+
+    def _pays(self, plan: Rebalance, price: float) -> bool:
+        saved = float(plan.loads_before.max() - plan.loads.max())
+        if saved <= self.theta / 2 * plan.mean:
+            return False
+        if self.payback is None or self.cost != "seconds":
+            return True
+        return saved / self.interval * self.payback > price
 
     def statistics(self) -> KeyStatistics | None:
         """What planners get."""
@@ -153,9 +162,10 @@ def planner_of(
     return typing.cast(Rebalancer, planner)
 
 
-def check_settings(interval: int, window: int, cost: str) -> None:
+def check_settings(interval: int, window: int, cost: str, payback: int | None) -> None:
     """Refuse what cannot be meant."""
-    for name, value in (("interval", interval), ("window", window)):
+    wholes = {"interval": interval, "window": window, "payback": 1 if payback is None else payback}
+    for name, value in wholes.items():
         check_whole(name, value)
         if value < 1:
             raise ParameterError(f"{name}={value} is not at least 1 batch")

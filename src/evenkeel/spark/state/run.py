@@ -33,6 +33,9 @@ Sink = Callable[[DataFrame, int], object]
 ATTEMPTS = 4
 """How often a batch is tried when executors die and take state with them."""
 
+PRICE = 0.5
+"""What a move costs, as a part of what a batch takes besides its rows: measured, with few keys."""
+
 RECORDS = 1000
 """Batches whose progress is kept in memory."""
 
@@ -110,7 +113,9 @@ class StateRun:
             merged, replaced = merge(done.state, self.files, number, self.work.merge_after)
             migrated = _amount(moved)
         reached("merged", number)
-        commit, planning = self._planned(number, query, merged, done)
+        longest = max((each.totals.seconds for each in done.reports), default=0.0)
+        fixed = time.perf_counter() - began - longest
+        commit, planning = self._planned(number, query, merged, done, PRICE * fixed)
         self.log.write(commit)
         self.commit, self.table, self.state = commit, commit.table, merged
         reached("committed", number)
@@ -153,13 +158,16 @@ class StateRun:
         return SlotStep(work.processor, work.shape, work.form, number, now, work.timeout)
 
     def _planned(
-        self, number: int, query: str, state: PlacedState, done: Processed
+        self, number: int, query: str, state: PlacedState, done: Processed, price: float
     ) -> tuple[Commit, float]:
-        """What is to be written down, the next batch's table with it, and the time to plan it."""
+        """What is to be written down, the next batch's table with it, and the time to plan it.
+
+        A move takes `price` seconds.
+        """
         began = time.perf_counter()
         plan = None
         if self.controller.learn(done.reports):
-            plan = self.controller.plan(state.table, state.table.workers)
+            plan = self.controller.plan(state.table, state.table.workers, price)
         planning = time.perf_counter() - began
         old = self.commit
         events = [report.totals.newest for report in done.reports]

@@ -47,6 +47,7 @@ def stateful(
     interval: int = 1,
     window: int = 5,
     cost: Cost = "seconds",
+    payback: int | None = 10,
     rows: Form = "arrow",
     event_time: str | None = None,
     delay: Duration = "0 seconds",
@@ -90,6 +91,9 @@ def stateful(
         Intervals whose state counts as memory.
     cost : {"seconds", "rows"}
         Time in the processor, or rows.
+    payback : int, optional
+        Batches within which a move must save more time than it takes, where cost is in seconds;
+        None moves whenever `theta` asks for it.
     rows : {"arrow", "pandas"}
         The form in which the processor gets rows.
     event_time : str, optional
@@ -129,7 +133,7 @@ def stateful(
     if merge_after < 1:
         raise ParameterError(f"merge_after={merge_after} is not at least 1")
     check_theta(theta)
-    check_settings(interval, window, cost)
+    check_settings(interval, window, cost, payback)
     count = slots(stream) if workers is None else workers
     check_workers(count)
     work = Work(
@@ -142,6 +146,7 @@ def stateful(
         interval=interval,
         window=window,
         cost=cost,
+        payback=payback,
         delay=micros("delay", delay),
         timeout=None if timeout is None else micros("timeout", timeout),
         merge_after=merge_after,

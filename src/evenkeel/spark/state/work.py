@@ -29,6 +29,7 @@ class Work:
     interval: int
     window: int
     cost: Cost
+    payback: int | None
     delay: int
     """How far the watermark stays behind the latest event, in microseconds."""
     timeout: int | None
@@ -37,7 +38,9 @@ class Work:
 
     def controller(self) -> Controller:
         """A controller that remembers nothing yet."""
-        return Controller(self.planner, self.theta, self.interval, self.window, self.cost)
+        return Controller(
+            self.planner, self.theta, self.interval, self.window, self.cost, self.payback
+        )
 
 
 def micros(name: str, value: Duration) -> int:
