@@ -61,6 +61,19 @@ def test_a_move_must_pay_for_itself():
         assert control.plan(RoutingTable(2), 2, price=401) is not None
 
 
+def test_a_plan_must_promise_more_than_the_last_ones_were_wrong_by():
+    control = controller(window=2)
+    control.learn([report(KEYS, [10] * 8)])
+    plan = control.plan(RoutingTable(2), 2)
+    assert plan is not None
+    here = plan.table.router().route(KEYS.view(np.uint64))
+    uneven = np.where(here == 0, 12, 8)  # it promised 40 and 40, and it came to 48 and 32
+    control.learn([report(KEYS, uneven)])
+    assert control.plan(plan.table, 2) is None
+    control.learn([report(KEYS, np.where(here == 0, 16, 4))])  # now other keys are hot
+    assert control.plan(plan.table, 2) is not None
+
+
 def test_without_a_planner_or_rows_keys_stay():
     control = controller(planner=None)
     control.learn([report(KEYS, [10] * 8)])

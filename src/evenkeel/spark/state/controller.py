@@ -64,8 +64,9 @@ class Controller:
     The cost of a key is that of the last interval; its state counts as long as it was touched in
     the last `window` intervals. A plan must lower the highest load by half of `theta` times the
     mean, or its moves are not worth it: where one key is heavier than a worker's share, the
-    balance is off for good. And where cost is measured in seconds, what it saves in the next
-    `payback` batches must be more than what the move itself costs.
+    balance is off for good. Costs also vary by themselves: a plan must promise to gain more than
+    what the best of the last few plans fell short of. And where cost is measured in seconds, what
+    it saves in the next `payback` batches must be more than what the move itself costs.
     """
 
     planner: Rebalancer | None
@@ -76,6 +77,10 @@ class Controller:
     payback: int | None = None
     pending: list[list[SlotReport]] = dataclasses.field(default_factory=list)
     intervals: list[Interval] = dataclasses.field(default_factory=list)
+    promised: float | None = None
+    """How far off the balance would be in the interval that has ended, by the plan for it."""
+    missed: list[float] = dataclasses.field(default_factory=list)
+    """By how much each of the last plans was wrong."""
 
     def learn(self, reports: Sequence[SlotReport]) -> bool:
         """Take the reports of a batch; True if an interval has ended with it."""
@@ -93,14 +98,22 @@ class Controller:
         if self.planner is None or statistics is None or statistics.total_cost <= 0:
             return None
         same_workers = table.workers == workers
-        if same_workers and _off_balance(statistics, table) <= self.theta:
-            return None
+        if same_workers:
+            off = _off_balance(statistics, table)
+            if self.promised is not None:
+                self.missed = [*self.missed, off - self.promised][-self.window :]
+                self.promised = None
+            if off <= self.theta:
+                return None
         plan = self.planner.rebalance(statistics, table, workers)
-        return plan if not same_workers or self._pays(plan, price) else None
+        if same_workers and not self._pays(plan, price):
+            return None
+        self.promised = max_over_mean(plan.loads) - 1
+        return plan
 
     def _pays(self, plan: Rebalance, price: float) -> bool:
         saved = float(plan.loads_before.max() - plan.loads.max())
-        if saved <= self.theta / 2 * plan.mean:
+        if saved <= max(self.theta / 2, min(self.missed, default=0.0)) * plan.mean:
             return False
         if self.payback is None or self.cost != "seconds":
             return True
