@@ -14,7 +14,7 @@ demo: $(READY) java ## A straggling job on an embedded Spark, plain and with eve
 	@$(BIN)/evenkeel demo
 
 test: $(READY) java ## Run all tests and doctests, with coverage
-	@$(BIN)/pytest -n 2 --dist loadgroup -m "not long and not browser" --cov --cov-report=term -q
+	@$(BIN)/pytest -n 3 --dist loadgroup -m "not long and not browser" --cov --cov-report=term -q
 
 test-browser: $(READY) ## Try the pages in a real headless Chromium
 	@tools/ensure-chromium
