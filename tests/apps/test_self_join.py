@@ -42,7 +42,7 @@ def test_every_pair_is_found_once(rows, cuts, window):
     borders = sorted({0, *(cut for cut in cuts if cut < len(rows)), len(rows)})
     for start, end in itertools.pairwise(borders):
         pairs, kept = processor.process("s", table_of(rows[start:end]), state)
-        state = {name: values.tolist() for name, values in kept.items()}
+        state = {name: list(values) for name, values in kept.items()}
         times = pairs.set_column(2, "bought", pairs["bought"].cast(pa.int64()))
         times = times.set_column(3, "sold", pairs["sold"].cast(pa.int64())).to_pylist()
         found += Counter((p["trader"], p["bought"] // HOUR, p["sold"] // HOUR) for p in times)
