@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -100,11 +100,22 @@ def batches(query: StreamingQuery) -> list[BatchProgress]:
 
 def record_of(progress: Any) -> BatchProgress | None:
     """What the workers reported; None for a batch without rows, or of another kind of query."""
-    seen = progress.observedMetrics.get(OBSERVED)
+    seen = _plain(progress.observedMetrics.get(OBSERVED))
     if seen is None or not seen["tasks"]:
         return None
     loads, figures = figures_of(seen["tasks"], seen["workers"])
     return BatchProgress.of(progress.batchId, loads, progress.batchDuration / 1000, **figures)
+
+
+def _plain(seen: Any) -> Any:
+    """The observed row as a mapping: Spark Connect hands on a row as its values and its schema."""
+    if isinstance(seen, list):
+        return [_plain(each) for each in seen]
+    row = seen.asDict() if isinstance(seen, Row) else seen
+    if not isinstance(row, dict) or row.keys() != {"values", "schema"}:
+        return row
+    names = [field["name"] for field in row["schema"]["fields"]]
+    return dict(zip(names, map(_plain, row["values"]), strict=True))
 
 
 def figures_of(reports: Iterable[Any], workers: int) -> tuple[list[int], dict[str, Any]]:
