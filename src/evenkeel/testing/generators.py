@@ -76,7 +76,8 @@ def _frame(spark: SparkSession, ids: NDArray[np.int64], nulls: float, seed: int)
         "key": pa.array(keys.tolist(), pa.string(), mask=missing),
         "value": pa.array(random.random(ids.size)),
     }
-    return spark.createDataFrame(pa.table(columns))
+    # Spark Connect wants the schema of a table without rows.
+    return spark.createDataFrame(pa.table(columns), "id bigint, key string, value double")
 
 
 def _check_share(name: str, value: float) -> None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from evenkeel.errors import StateError
+from evenkeel.errors import SessionError, StateError
 
 # Where the class lives depends on Spark's version.
 _MANAGERS = (
@@ -20,10 +20,20 @@ _MANAGERS = (
 )
 
 
+def check_classic(spark: SparkSession) -> None:
+    """Refuse a session of Spark Connect."""
+    if "connect" in type(spark).__module__:
+        raise SessionError(
+            "keyed state is kept by executors and found through the driver's JVM, which Spark "
+            "Connect hides; use a classic session (SparkSession.builder.master(...))"
+        )
+
+
 class Files:
     """The files below one folder; names are relative to it."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
+        check_classic(spark)
         self._jvm = cast(Any, spark.sparkContext._jvm)
         session: Any = spark._jsparkSession
         conf = session.sessionState().newHadoopConf()

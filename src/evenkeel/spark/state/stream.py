@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from evenkeel.errors import ParameterError, ParameterTypeError, SessionError
+from evenkeel.errors import ParameterError, ParameterTypeError
 from evenkeel.parameters import check_whole
 from evenkeel.partitioners.contract import check_workers
 from evenkeel.rebalancing import Rebalancer
@@ -22,7 +22,7 @@ from evenkeel.spark.lookup import MOST_ENTRIES
 from evenkeel.spark.scheduling import slots
 from evenkeel.spark.state.commits import CommitLog
 from evenkeel.spark.state.controller import Cost, check_settings, planner_of
-from evenkeel.spark.state.files import Files
+from evenkeel.spark.state.files import Files, check_classic
 from evenkeel.spark.state.processor import Form, FunctionProcessor, Processor
 from evenkeel.spark.state.run import RECORDS, Sink, StateRun
 from evenkeel.spark.state.shape import StateShape
@@ -113,11 +113,7 @@ def stateful(
         With `start`, `progress` and `scale`.
     """
     check_rows("stream", stream)
-    if "connect" in type(stream).__module__:
-        raise SessionError(
-            "keyed state is kept by executors and found through the driver's JVM, which Spark "
-            "Connect hides; use a classic session (SparkSession.builder.master(...))"
-        )
+    check_classic(stream.sparkSession)
     if not stream.isStreaming:
         raise ParameterError(
             "stateful wants a stream; for a batch take ek.groupBy(...).applyInArrow"

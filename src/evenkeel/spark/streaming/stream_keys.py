@@ -36,7 +36,8 @@ def keyed(stream: DataFrame, keys: Sequence[Key]) -> tuple[DataFrame, tuple[str,
                 f"the key's expression is called {name!r}, as a column of the stream is; "
                 "give it another name with alias"
             )
-        stream = stream.withColumn(name, each)
+        # Not withColumn: on Spark Connect it loses what marks a window of an event time.
+        stream = stream.select("*", each)
         names.append(name)
     found = key_columns(stream, names)
     _check_windows(stream, found)
