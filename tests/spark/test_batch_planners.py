@@ -6,7 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.spark.streaming.batch_planners import TOLERATED, VIRTUAL, VirtualWorkers
+from evenkeel.spark.streaming.batch_planners import TOLERATED, VIRTUAL, Outcome, VirtualWorkers
+
+
+def took(seconds):
+    seconds = np.asarray(seconds, dtype=float)
+    return Outcome(seconds, np.full(seconds.size, 1000.0), seconds.max())
 
 
 def never():
@@ -18,7 +23,7 @@ def never():
 def test_times_are_level_after_one_batch(speeds):
     workers = VirtualWorkers.of(len(speeds))
     rows = np.full(len(speeds), 1000.0)
-    workers.learn(rows / speeds, never)
+    workers.learn(took(rows / speeds), never)
     owned = np.bincount(workers.memory.owners, minlength=len(speeds))
     assert owned.sum() == VIRTUAL * len(speeds)
     assert owned.min() >= 1
@@ -30,13 +35,13 @@ def test_times_are_level_after_one_batch(speeds):
 def test_level_workers_keep_theirs():
     workers = VirtualWorkers.of(4)
     before = workers.memory.owners.copy()
-    workers.learn(np.array([1.0, 1.02, 0.98, 1.03]), never)
+    workers.learn(took([1.0, 1.02, 0.98, 1.03]), never)
     np.testing.assert_array_equal(workers.memory.owners, before)
 
 
 def test_the_next_batch_goes_by_what_was_learned():
     workers = VirtualWorkers.of(2)
-    workers.learn(np.array([3.0, 1.0]), never)
+    workers.learn(took([3.0, 1.0]), never)
     routed = (
         workers.partitioner().router().route(np.arange(40_000, dtype=np.uint64) << np.uint64(40))
     )
@@ -46,8 +51,8 @@ def test_the_next_batch_goes_by_what_was_learned():
 
 def test_a_worker_without_rows_is_taken_for_a_middling_one():
     workers = VirtualWorkers.of(2)
-    workers.learn(np.array([1.0, 0.0]), never)
+    workers.learn(took([1.0, 0.0]), never)
     assert 50 < np.bincount(workers.memory.owners, minlength=2)[0] < 100
     before = workers.memory.owners.copy()
-    workers.learn(np.zeros(2), never)
+    workers.learn(took(np.zeros(2)), never)
     np.testing.assert_array_equal(workers.memory.owners, before)

@@ -25,11 +25,30 @@ TOLERATED = 0.05
 """How far above the mean a worker's time may be before it counts as busy."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a micro-batch took."""
+
+    seconds: Weights
+    """That each worker needed for its rows."""
+    loads: Weights
+    """Rows of each worker."""
+    took: float
+    """Seconds of the whole batch."""
+
+
 class BatchPlanner(Protocol):
     """Makes a route, and learns from the batch that took it."""
 
-    pinned: bool
-    """Whether what it learns of a worker holds only if that stays on its machine."""
+    @property
+    def workers(self) -> int:
+        """How many the next route has."""
+        ...
+
+    @property
+    def pinned(self) -> bool:
+        """Whether what it learns of a worker holds only if that stays on its machine."""
+        ...
 
     @property
     def table_size(self) -> int:
@@ -40,8 +59,8 @@ class BatchPlanner(Protocol):
         """How the next batch is routed."""
         ...
 
-    def learn(self, seconds: Weights, counts: Callable[[], KeyCounts]) -> None:
-        """Take what each worker needed for its rows; `counts` reads how many rows keys had."""
+    def learn(self, outcome: Outcome, counts: Callable[[], KeyCounts]) -> None:
+        """Take what the batch took; `counts` reads how many rows its keys had."""
         ...
 
 
@@ -66,7 +85,7 @@ class SplitPlanner:
         interval = max(self.rows, 1000)
         return PlannedSplit(self.workers, *self.table, mode="online", interval=interval)
 
-    def learn(self, seconds: Weights, counts: Callable[[], KeyCounts]) -> None:
+    def learn(self, outcome: Outcome, counts: Callable[[], KeyCounts]) -> None:
         """Plan for the same keys with the same rows."""
         found = counts()
         if not found.keys.size:
@@ -107,8 +126,9 @@ class VirtualWorkers:
         """The virtual workers as they are now."""
         return ConsistentGrouping(self.workers, VIRTUAL, owners=self.memory.owners)
 
-    def learn(self, seconds: Weights, counts: Callable[[], KeyCounts]) -> None:
+    def learn(self, outcome: Outcome, counts: Callable[[], KeyCounts]) -> None:
         """Signal and pair, until the times would be level."""
+        seconds = outcome.seconds
         owned = np.bincount(self.memory.owners, minlength=self.workers)
         if not seconds.any():
             return

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -30,7 +30,13 @@ from evenkeel.spark.observed import read
 from evenkeel.spark.planning import default_workers
 from evenkeel.spark.routes import Route
 from evenkeel.spark.state.settings import stay_put
-from evenkeel.spark.streaming.batch_planners import BatchPlanner, SplitPlanner, VirtualWorkers
+from evenkeel.spark.streaming.batch_planners import (
+    BatchPlanner,
+    Outcome,
+    SplitPlanner,
+    VirtualWorkers,
+)
+from evenkeel.spark.streaming.choosing import Choosing
 from evenkeel.spark.streaming.feeds import Feed, log_feed
 from evenkeel.spark.streaming.kept_parts import ROWS, KeptParts
 from evenkeel.spark.streaming.partials import Folded, Partials
@@ -48,7 +54,8 @@ class ReplannedStream:
     `store` gets a Parquet folder `batch=N` for each batch, written anew if Spark repeats the
     batch; every 20th also holds what came before. A planned split is sticky: a key keeps its
     workers while they fit. Consistent grouping goes by the times of the workers, and keeps each
-    on its machine.
+    on its machine. "auto" is a planned split until workers prove unequal in two batches running;
+    then it tries both, and a planned split on more workers than slots, and keeps what takes least.
 
     When: partial results are costly, keys change slowly, and replicas matter; consistent grouping
         where machines differ in speed. Not where results must leave the state by a watermark:
@@ -59,7 +66,6 @@ class ReplannedStream:
 
     rows: DataFrame
     key: tuple[str, ...]
-    workers: int
     planner: BatchPlanner
     aggregates: dict[str, Aggregate]
     forms: dict[str, NativeAggregate]
@@ -82,16 +88,30 @@ class ReplannedStream:
             kept.check_goes_on(number)
         observation = Observation()
         with self._staying(batch):
-            parts = self._partials().of(self._placed(batch), self.key, self.workers, observation)
+            workers = self.planner.workers
+            parts = self._partials().of(self._placed(batch), self.key, workers, observation)
             kept.write(parts, number)
         planning = time.perf_counter()
         tasks = (read(observation, wait=10.0) or {}).get("tasks") or []
-        if tasks:
-            seconds = seconds_of(tasks, self.workers)
-            self.planner.learn(seconds, lambda: kept.counts(number, self.workers))
         self._goes_on = True
+        if not tasks:
+            return
+        loads, known = figures_of(tasks, workers)
+        outcome = Outcome(
+            seconds_of(tasks, workers), np.array(loads, dtype=float), planning - started
+        )
+        self.planner.learn(outcome, lambda: kept.counts(number, workers))
         ended = time.perf_counter()
-        self._tell(tasks, number, ended - started, ended - planning)
+        record = BatchProgress.of(
+            number,
+            loads,
+            ended - started,
+            table_size=self.planner.table_size,
+            rebalance_seconds=ended - planning,
+            **known,
+        )
+        for feed in self.feeds:
+            feed(record)
 
     def route(self) -> Route:
         """How the next batch is routed: as the last one asks for, or learning where none was."""
@@ -103,7 +123,7 @@ class ReplannedStream:
             placed, worker = route.place(batch)
             return placed.drop(worker)
         if self._pins is None:
-            self._pins = Pins.of(batch.sparkSession, self.workers)
+            self._pins = Pins.of(batch.sparkSession, self.planner.workers)
         name = free_name(batch, WORKER)
         routed = with_worker(
             batch, route.key, route.partitioner, name=name, lowering=route.lowering
@@ -111,7 +131,9 @@ class ReplannedStream:
         return self._pins.place(routed, name)
 
     def _staying(self, batch: DataFrame) -> AbstractContextManager[None]:
-        return stay_put(batch.sparkSession, self.workers) if self.planner.pinned else nullcontext()
+        if not self.planner.pinned:
+            return nullcontext()
+        return stay_put(batch.sparkSession, self.planner.workers)
 
     def result(self) -> DataFrame:
         """The aggregates of all rows so far, as an ordinary DataFrame."""
@@ -142,21 +164,6 @@ class ReplannedStream:
             made.inputs, fold, StructType([*made.schema, StructField(ROWS, LongType())])
         )
 
-    def _tell(self, tasks: Sequence[Any], number: int, seconds: float, planning: float) -> None:
-        if not tasks:
-            return
-        loads, known = figures_of(tasks, self.workers)
-        record = BatchProgress.of(
-            number,
-            loads,
-            seconds,
-            table_size=self.planner.table_size,
-            rebalance_seconds=planning,
-            **known,
-        )
-        for feed in self.feeds:
-            feed(record)
-
 
 def replanned_stream(
     rows: DataFrame,
@@ -173,7 +180,7 @@ def replanned_stream(
             "replanned keeps its plan in the driver, and Spark Connect runs a batch's code "
             "elsewhere; use agg, whose routers learn on line, or a classic session"
         )
-    if wish.scheme not in ("auto", *_PLANNERS) or wish.history is not None:
+    if wish.scheme not in _PLANNERS or wish.history is not None:
         raise ParameterError(
             f"replanned makes its own plan, by {' or '.join(_PLANNERS)}; "
             "leave other schemes and history away"
@@ -189,13 +196,12 @@ def replanned_stream(
         aggregates[name] = each
     forms = {name: form for name, each in aggregates.items() if (form := native(rows, each))}
     workers = default_workers(rows) if wish.workers is None else wish.workers
-    planner = _PLANNERS.get(str(wish.scheme), SplitPlanner)(workers)
-    return ReplannedStream(
-        rows, key, workers, planner, aggregates, forms, store, (log_feed, *feeds)
-    )
+    planner = _PLANNERS[str(wish.scheme)](workers)
+    return ReplannedStream(rows, key, planner, aggregates, forms, store, (log_feed, *feeds))
 
 
 _PLANNERS: dict[str, Callable[[int], BatchPlanner]] = {
+    "auto": Choosing.of,
     PlannedSplit.scheme: SplitPlanner,
     ConsistentGrouping.scheme: VirtualWorkers.of,
 }

@@ -70,12 +70,6 @@ class StreamWish:
             )
         if self.history is not None and self.history.isStreaming:
             raise ParameterError("history must be a batch of rows; read it with spark.read")
-        if self.history is None and self.scheme in MEASURED and self.scheme != "auto":
-            raise ParameterError(
-                f"{self.scheme} is drawn up from frequencies, and a stream cannot be read "
-                "beforehand: give history=, rows whose keys are like those to come, or a plan "
-                f"made of them; {LEARNING} learns as it routes"
-            )
 
     def decide(self, stream: DataFrame, key: Sequence[str]) -> Decision:
         """The way of rows whose partial results are made in Python; logged."""
@@ -92,6 +86,12 @@ class StreamWish:
                 self.history, known, self.workers, scheme=self.scheme, **dict(self.settings)
             )
             return _planned(stream, made, key, f"planned from history; {made.why}")
+        if self.scheme in MEASURED and self.scheme != "auto":
+            raise ParameterError(
+                f"{self.scheme} is drawn up from frequencies, and a stream cannot be read "
+                "beforehand: give history=, rows whose keys are like those to come, or a plan "
+                f"made of them; {LEARNING} learns as it routes, and replanned plans between batches"
+            )
         workers = default_workers(stream) if self.workers is None else self.workers
         asked = self.scheme != "auto"
         partitioner = build(self.scheme if asked else LEARNING, workers)
