@@ -61,7 +61,7 @@ def run(data: Path | None = None) -> Iterator[Row]:
         path = str(Path(folder) / "rows")
         skewed(session, ROWS, KEYS, EXPONENT).repartition(SLOTS).write.parquet(path)
         rows = session.read.parquet(path)
-        yield from _group_rows(session, rows)
+        yield from _group_rows(session, rows, "group function", ROWS)
         yield from _join_rows(session, rows)
         yield from _algebraic_rows(rows)
         for file in sorted(data.glob("*.parquet")) if data is not None else ():
@@ -75,15 +75,10 @@ def _stream_rows(session: SparkSession, file: Path) -> Iterator[Row]:
     keys = session.read.parquet(str(file)).select(F.col("key").cast("string").alias("key"))
     numbered = keys.limit(STREAM_ROWS).withColumn("id", F.monotonically_increasing_id())
     rows = numbered.repartition(SLOTS).localCheckpoint()
-    works: Works = {
-        "planned split": (partial(_planned, rows), NO_AQE),
-        "plain groupBy.applyInArrow": (partial(_plain, rows), NO_AQE),
-        "400 small partitions": (partial(_many, rows), NO_AQE),
-    }
-    yield from _against_ideal(session, f"group function, {file.stem}", works, rows.count())
+    yield from _group_rows(session, rows, f"group function, {file.stem}", rows.count())
 
 
-def _group_rows(session: SparkSession, rows: DataFrame) -> Iterator[Row]:
+def _group_rows(session: SparkSession, rows: DataFrame, what: str, count: int) -> Iterator[Row]:
     works: Works = {
         "planned split": (partial(_planned, rows), NO_AQE),
         "plain groupBy.applyInArrow": (partial(_plain, rows), NO_AQE),
@@ -92,7 +87,7 @@ def _group_rows(session: SparkSession, rows: DataFrame) -> Iterator[Row]:
         "salting by hand, 64": (partial(_salted, rows, 64), NO_AQE),
         "400 small partitions": (partial(_many, rows), NO_AQE),
     }
-    yield from _against_ideal(session, "group function", works, ROWS)
+    yield from _against_ideal(session, what, works, count)
 
 
 def _join_rows(session: SparkSession, rows: DataFrame) -> Iterator[Row]:
