@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import (
     BinaryType,
     ByteType,
@@ -89,11 +87,6 @@ class StateShape:
                 StructField("report", BinaryType()),
             ]
         )
-
-
-def arrow_type(kind: DataType) -> pa.DataType:
-    """The Arrow type that Spark expects a Python function to return."""
-    return to_arrow_type(kind, timezone="UTC")
 
 
 def _struct(stream: DataFrame, schema: StructType | str) -> StructType:

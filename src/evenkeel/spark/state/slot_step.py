@@ -13,11 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evenkeel.errors import SchemaError
+from evenkeel.spark.arrow_types import arrow_type
 from evenkeel.spark.state.key_groups import KeyGroups, Known, in_time, newest, unpacked, whole
 from evenkeel.spark.state.outbox import Outbox, check_names
 from evenkeel.spark.state.processor import Form, Processor, State
 from evenkeel.spark.state.reports import SlotReport
-from evenkeel.spark.state.shape import OUTPUT, REPORT, STATE, StateShape, arrow_type
+from evenkeel.spark.state.shape import OUTPUT, REPORT, STATE, StateShape
 from evenkeel.spark.state.sizes import row_bytes
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
