@@ -21,9 +21,10 @@ from pyspark.sql.types import (
 )
 
 from evenkeel.errors import SchemaError
+from evenkeel.spark.arrow_types import arrow_type
 from evenkeel.spark.state.processor import FunctionProcessor, Processor
 from evenkeel.spark.state.reports import MOST_KEYS, SlotReport
-from evenkeel.spark.state.shape import OUTPUT, REPORT, STATE, StateShape, arrow_type
+from evenkeel.spark.state.shape import OUTPUT, REPORT, STATE, StateShape
 from evenkeel.spark.state.sizes import row_bytes
 from evenkeel.spark.state.slot_step import SlotStep
 
