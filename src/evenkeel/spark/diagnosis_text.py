@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from evenkeel.shown import shown
 
@@ -33,14 +33,15 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
 
 
 def _keys(diagnosis: Diagnosis) -> Table:
-    table = Table("heaviest key", "rows", "share")
+    table = Table("heaviest key", *_numbers("rows", "share"))
     for key in diagnosis.top[:10]:
         table.add_row(escape(shown(key.key, 44)), f"{key.rows:,}", f"{key.share:.2%}")
     return table
 
 
 def _schemes(diagnosis: Diagnosis) -> Table:
-    table = Table("scheme", "promise", "max/mean", "replicas", "runs", title="Forecast")
+    numbers = _numbers("max/mean", "replicas")
+    table = Table("scheme", "promise", *numbers, "runs", title="Forecast")
     for each in diagnosis.schemes:
         table.add_row(
             each.scheme,
@@ -50,3 +51,7 @@ def _schemes(diagnosis: Diagnosis) -> Table:
             "native" if each.native else "on line",
         )
     return table
+
+
+def _numbers(*names: str) -> list[Column]:
+    return [Column(name, justify="right") for name in names]
