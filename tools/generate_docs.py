@@ -23,6 +23,7 @@ from evenkeel.partitioners import ALL
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     "README.md",
+    "docs/apps.md",
     "docs/benchmarks.md",
     "docs/cluster.md",
     "docs/errors.md",
@@ -69,11 +70,35 @@ def benchmark_tables() -> str:
     return "\n\n".join(parts)
 
 
+def run_table() -> str:
+    """What `evenkeel run --compare --json` gave; files are run-APP or run-APP-STREAM."""
+    lines = [
+        "| app | input | scheme | seconds | max/mean | replicas | latency | moved | right |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for path in sorted((ROOT / "docs" / "results").glob("run-*.json")):
+        runs = json.loads(path.read_text())
+        app, reference = runs[0]["app"], runs[0]["reference_seconds"]
+        stream = path.stem.removeprefix(f"run-{app}").removeprefix("-") or "generated"
+        rows = f"{stream}, {runs[0]['rows']:,} rows"
+        for run in runs:
+            latency = "" if run["latency"] is None else f"{run['latency']:.1f}"
+            moved = "" if run["migrated_keys"] is None else f"{run['migrated_keys']:,}"
+            lines.append(
+                f"| `{app}` | {rows} | `{run['scheme']}` | {run['seconds']:.1f} "
+                f"| {run['max_over_mean']:.3f} | {run['replicas']:,} | {latency} | {moved} "
+                f"| {'yes' if run['matches_reference'] else 'no'} |"
+            )
+        lines.append(f"| `{app}` | {rows} | the reference | {reference:.1f} | | | | | |")
+    return "\n".join(lines)
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "benchmark-tables": benchmark_tables,
     "scheme-table": scheme_table,
     "scheme-figures": scheme_figures,
     "planner-pages": planner_pages,
+    "run-table": run_table,
     "error-classes": error_classes,
     "error-messages": error_messages,
     "cluster": lambda: cluster_page(ROOT / "docs" / "results", ON_CLUSTER),
