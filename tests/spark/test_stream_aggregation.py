@@ -212,7 +212,11 @@ def test_bad_requests_are_refused(spark, tmp_path):
         (lambda: by(stream, F.session_window("time", "1 minute")), ParameterError, "session"),
         (lambda: by(stream, "word", scheme="pgk"), UnknownNameError, "pkg"),
         (lambda: by(stream, "word", scheme="sg"), NeedError, "mergeable"),
-        (lambda: by(stream, "word", scheme="planned-split"), ParameterError, "give history="),
+        (
+            lambda: by(stream, "word", scheme="planned-split").agg(k=ek.top_k("x")),
+            ParameterError,
+            "give history=",
+        ),
         (lambda: by(stream, "word", scheme="pkg", history=batch), ParameterError, "needs none"),
         (lambda: by(stream, "word", history=stream), ParameterError, "batch of rows"),
         (lambda: by(stream, "word", table=9), ParameterError, "belong to a plan"),

@@ -11,7 +11,7 @@ from tests.spark.test_aggregation import PYTHON, check_against_each_group
 
 import evenkeel as ek
 from evenkeel.errors import InputError, ParameterError
-from evenkeel.spark.streaming import kept_parts
+from evenkeel.spark.streaming import choosing, kept_parts
 
 pytestmark = pytest.mark.spark
 
@@ -22,7 +22,7 @@ def run(merged, folder):
 
 
 def test_a_changing_plan_counts_every_row_once(spark, tmp_path, monkeypatch):
-    stream_of = _stream_of(spark, tmp_path)
+    stream_of = _stream_of(spark, tmp_path, scheme="planned-split")
     if is_remote():
         with pytest.raises(ParameterError, match="classic session"):
             stream_of(tmp_path / "store")
@@ -59,6 +59,22 @@ def test_virtual_workers_move_between_batches_and_every_row_counts_once(spark, t
     read = spark.read.schema(schema).parquet(str(tmp_path / "in"))
     check_against_each_group(read, merged.result(), ["word"])
     assert merged.route().partitioner.scheme == "cg"
+    assert sum(sum(record.loads) for record in merged.heard) == 160
+
+
+def test_auto_tries_all_ways_and_every_row_counts_once(spark, tmp_path, monkeypatch):
+    if is_remote():
+        pytest.skip("replanned refuses Spark Connect: its plan is the driver's")
+    monkeypatch.setattr(choosing, "UNEQUAL", 0.0)
+    monkeypatch.setattr(choosing, "TRIAL", 2)
+    rows = [tuple(row) for row in awkward(spark, 160).collect()]
+    cuts = range(0, 160, 20)
+    write_batches(spark, tmp_path / "in", SCHEMA, [rows[cut : cut + 20] for cut in cuts])
+    merged = _stream_of(spark, tmp_path)(tmp_path / "store")
+    run(merged, tmp_path)
+    read = spark.read.schema(spark.createDataFrame([], SCHEMA).schema)
+    check_against_each_group(read.parquet(str(tmp_path / "in")), merged.result(), ["word"])
+    assert [record.workers for record in merged.heard] == [3, 3, 3, 3, 15, 15, 3, 3]
     assert sum(sum(record.loads) for record in merged.heard) == 160
 
 

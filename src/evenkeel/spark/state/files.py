@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from evenkeel.errors import SessionError, StateError
 
@@ -20,9 +20,9 @@ _MANAGERS = (
 )
 
 
-def check_classic(spark: SparkSession) -> None:
-    """Refuse a session of Spark Connect."""
-    if "connect" in type(spark).__module__:
+def check_classic(given: SparkSession | DataFrame) -> None:
+    """Refuse a session of Spark Connect, and what belongs to one."""
+    if "connect" in type(given).__module__:
         raise SessionError(
             "keyed state is kept by executors and found through the driver's JVM, which Spark "
             "Connect hides; use a classic session (SparkSession.builder.master(...))"

@@ -113,7 +113,7 @@ def stateful(
         With `start`, `progress` and `scale`.
     """
     check_rows("stream", stream)
-    check_classic(stream.sparkSession)
+    check_classic(stream)
     if not stream.isStreaming:
         raise ParameterError(
             "stateful wants a stream; for a batch take ek.groupBy(...).applyInArrow"
