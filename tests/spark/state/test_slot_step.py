@@ -64,7 +64,7 @@ def run(processor, shape, rows, states=(), *, batch=7, now=None, timeout=None, f
     if not isinstance(processor, Processor):
         processor = FunctionProcessor(processor)
     step = SlotStep(processor, shape, form, batch, now, timeout)
-    results = step.function()((pa.scalar(5),), rows_of(shape, rows), states_of(shape, states))
+    results = step.function()((pa.scalar(5),), states_of(shape, states), rows_of(shape, rows))
     found = results.to_pylist()
     kept = [row for row in found if row["kind"] == STATE]
     output = [row["output"] for row in found if row["kind"] == OUTPUT]

@@ -32,9 +32,11 @@ def process(batch: DataFrame, state: PlacedState, step: SlotStep, files: Files) 
     """Run the processor. Its results are with the executors, and the new versions in a file."""
     rows = _routed(batch, state, step.shape.key)
     touched = state.touched(rows, step.now if step.timeout is not None else None)
+    # State first: Spark asks the first side where a task should run. A shuffle would answer with
+    # the hosts that hold a fifth of it, and the workers would follow the rows of every batch.
     results = (
-        rows.groupBy("slot")
-        .cogroup(touched.groupBy("slot"))
+        touched.groupBy("slot")
+        .cogroup(rows.groupBy("slot"))
         .applyInArrow(step.function(), step.shape.results)
     )
     held = placed(results, state.slots.workers).localCheckpoint(eager=False)

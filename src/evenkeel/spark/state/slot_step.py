@@ -40,7 +40,7 @@ class SlotStep:
     def function(self) -> Callable[[Any, pa.Table, pa.Table], pa.Table]:
         """As `cogroup().applyInArrow` wants it."""
 
-        def call(slot: Any, rows: pa.Table, states: pa.Table) -> pa.Table:
+        def call(slot: Any, states: pa.Table, rows: pa.Table) -> pa.Table:
             return SlotRun(self, slot[0].as_py()).results(rows, states)
 
         return call

@@ -37,4 +37,7 @@ class Pins:
         """Rows on the partition that the column `worker` names, which then is gone."""
         slot = F.get(array_literal(self.slots.numbers, "int"), F.col(worker))
         sent = placed(rows.withColumn(_SLOT, slot).drop(worker), self.slots.workers)
-        return sent.join(self.rows.hint("shuffle_hash"), _SLOT).drop(_SLOT)
+        # Spark asks the left side first where a task should run, and a shuffle would answer with
+        # all hosts that hold a fifth of it. A merge join keeps the sides as they are written; rows
+        # of a partition have one slot, so that there is nothing to sort.
+        return self.rows.hint("merge").join(sent, _SLOT).drop(_SLOT)
