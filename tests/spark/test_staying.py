@@ -1,0 +1,91 @@
+"""A worker runs on the same machine in every batch: its state is there, and its speed is known.
+
+On a cluster of processes: `pytest -m long tests/spark/test_staying.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark import TaskContext
+
+import evenkeel as ek
+from evenkeel.spark.state.settings import stay_put
+from evenkeel.spark.streaming.pinning import Pins
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+WORKERS, BATCHES = 8, 4
+PLACES = "worker int, machine int"
+
+
+@pytest.fixture(scope="module")
+def session(local_cluster):
+    return local_cluster(4, slots=2).session({"spark.sql.adaptive.enabled": "false"})
+
+
+def here() -> dict[str, int]:
+    # The Python daemon of an executor is the parent of all its workers.
+    return {"worker": TaskContext.get().partitionId(), "machine": os.getppid()}
+
+
+class Where(ek.streaming.Processor):
+    """Tells where each key is processed."""
+
+    def process(self, key, rows, state):
+        return pa.table({name: [value] for name, value in here().items()}), {"n": 1}
+
+
+def check(found):
+    """The same machine for each worker in all batches, and work for all machines."""
+    assert len(found) == WORKERS
+    assert all(len(machines) == 1 for machines in found.values()), dict(found)
+    assert len(set.union(*found.values())) == 4
+
+
+def test_state_stays_with_its_worker(session, tmp_path):
+    (tmp_path / "rows").mkdir()
+    for number in range(BATCHES):
+        path = tmp_path / "rows" / f"{number}.parquet"
+        pq.write_table(pa.table({"key": [f"key-{each % 60}" for each in range(300)]}), path)
+        os.utime(path, (1_700_000_000 + number,) * 2)
+    rows = session.readStream.schema("key string").option("maxFilesPerTrigger", 1)
+    stream = ek.streaming.stateful(
+        rows.parquet(str(tmp_path / "rows")),
+        "key",
+        Where(),
+        schema=PLACES,
+        state_schema="n bigint",
+        workers=WORKERS,
+        rebalancer=None,
+        checkpoint=str(tmp_path / "checkpoint"),
+    )
+    found = defaultdict(set)
+
+    def note(output, batch):
+        for row in output.collect():
+            found[row.worker].add(row.machine)
+
+    stream.start(note, availableNow=True).awaitTermination()
+    assert len(stream.progress) == BATCHES
+    check(found)
+
+
+def test_pinned_workers_stay_on_their_machines(session):
+    def where(batches):
+        for _ in batches:
+            yield pa.RecordBatch.from_pylist([here()])
+
+    pins = Pins.of(session, WORKERS)
+    found = defaultdict(set)
+    with stay_put(session, WORKERS):
+        for _ in range(BATCHES):
+            # All rows come from one task, after which every shuffle would send its readers.
+            rows = session.range(0, 800, 1, 1).selectExpr("id", f"int(id % {WORKERS}) worker")
+            for row in pins.place(rows, "worker").mapInArrow(where, PLACES).collect():
+                found[row.worker].add(row.machine)
+    check(found)
