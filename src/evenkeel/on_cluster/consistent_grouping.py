@@ -25,7 +25,7 @@ CHANGING = ((SLOW, 1.0, 1.0, 1.0), (1.0, SLOW, 1.0, 1.0))
 
 FIXED = (
     "120 tasks in Python take some 5 s to start on two cores, as long as the work itself at the "
-    "quick size; a stream whose workers stay on their machines needs no small tasks (docs/streaming)"
+    "quick size; a stream whose workers stay on their machines needs none (docs/streaming.md)"
 )
 
 CHOICES = (
