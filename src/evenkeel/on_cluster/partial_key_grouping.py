@@ -49,8 +49,8 @@ def _fig10_cells(setting: Setting) -> list[Counting]:
 
 
 FIXED = (
-    "a quick job is 2 s of work for all slots; routing in Python and merging take another 3 s on two "
-    "cores, KG's shuffle less than one"
+    "a quick job is 2 s of work for all slots; routing in Python and merging take another 3 s on "
+    "two cores, KG's shuffle less than one"
 )
 
 
