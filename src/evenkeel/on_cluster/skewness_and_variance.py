@@ -129,7 +129,7 @@ def _fig14_claims(rows: Sequence[Row]) -> list[Claim]:
             "falls with θ",
             ", ".join(f"θ={theta:g} {value:,.0f} rows/s" for theta, value in by_theta.items()),
             by_theta[min(thetas)] >= by_theta[max(thetas)],
-            "a batch that moves keys takes 1 to 3 s more here, as long as the tighter balance saves",
+            "a batch that moves keys takes 1 to 3 s more here, as much as tighter balance saves",
         ),
         Claim(
             "Mixed processes more than partial key grouping, and sooner",
