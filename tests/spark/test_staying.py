@@ -6,12 +6,13 @@ On a cluster of processes: `pytest -m long tests/spark/test_staying.py`.
 from __future__ import annotations
 
 import os
+import sys
 from collections import defaultdict
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark import TaskContext
+from pyspark import TaskContext, cloudpickle
 
 import evenkeel as ek
 from evenkeel.spark.state.settings import stay_put
@@ -20,11 +21,13 @@ from evenkeel.spark.streaming.pinning import Pins
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 WORKERS, BATCHES = 8, 4
-PLACES = "worker int, machine int"
+PLACES = "worker bigint, machine bigint"
 
 
 @pytest.fixture(scope="module")
 def session(local_cluster):
+    # The cluster's Python has evenkeel, and no tests.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
     return local_cluster(4, slots=2).session({"spark.sql.adaptive.enabled": "false"})
 
 
