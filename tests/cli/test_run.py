@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import math
+from datetime import datetime
+from decimal import Decimal
 
 import pytest
 
@@ -22,6 +25,15 @@ def test_compare_prints_the_contract(run, spark, text):
     assert [row["scheme"] for row in rows] == ["planned-split", "pkg", "kg"]
     assert all(set(row) >= FIELDS and row["matches_reference"] for row in rows)
     assert {row["rows"] for row in rows} == {13}
+    assert rows[0]["result"][0] == {"word": "be", "count": 3}
+
+
+def test_a_kept_result_has_a_form_in_json():
+    pytest.importorskip("pyspark")
+    from evenkeel.apps.running import in_json
+
+    row = {"at": datetime(2026, 1, 1), "n": 3, "price": Decimal("1.50"), "odd": math.nan}
+    assert in_json(row) == {"at": "2026-01-01 00:00:00", "n": 3, "price": "1.50", "odd": "nan"}
 
 
 @pytest.mark.spark

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from evenkeel.apps.replaying import Replay, balance
 from evenkeel.metrics import max_over_mean
 from evenkeel.spark.routes import MEASURED
 
+SHOWN = 10
 _WORKER = "__evenkeel_run_worker"
 
 
@@ -50,7 +52,19 @@ class Run:
     def as_dict(self) -> dict[str, Any]:
         """The fields of `evenkeel run --json`."""
         fields = {name: value for name, value in vars(self).items() if name != "answer"}
-        return {**fields, "figures": dict(self.answer.figures)}
+        result = [in_json(row) for row in self.answer.rows[:SHOWN]]
+        return {**fields, "figures": dict(self.answer.figures), "result": result}
+
+
+def in_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row for JSON: what JSON has no form for becomes text."""
+    return {name: value if _has_form(value) else str(value) for name, value in row.items()}
+
+
+def _has_form(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, int | str)
 
 
 class Runner:

@@ -18,7 +18,7 @@ from evenkeel.cli.run_tables import show
 from evenkeel.cli.settings import parse_settings
 from evenkeel.cli.spark_progress import spark_bar
 from evenkeel.cli.tables import check_file, read_table, renamed
-from evenkeel.cli.terminal import Json, print_json, waiting
+from evenkeel.cli.terminal import Json, console, print_json, waiting
 from evenkeel.errors import InputError, ParameterError, UnknownNameError
 from evenkeel.partitioners.contract import check_workers
 
@@ -93,10 +93,11 @@ def run(
     schemes = app.schemes if compare else (_legal(app, first),)
     logging.getLogger("evenkeel").setLevel(logging.ERROR)  # the tables say what the log would
     runs = _runs(app, input_path, names, schemes, workers, _cut(app, batches))
+    found = [each.as_dict() for each in runs]
     if as_json:
-        print_json([each.as_dict() for each in runs])
+        print_json(found)
     else:
-        show(app.name, runs)
+        show(found, console)
     sys.stdout.flush()
 
 

@@ -1,34 +1,36 @@
-"""What `evenkeel run` prints: the result, and the schemes side by side."""
+"""What `evenkeel run` prints: the result, and the schemes side by side.
+
+It is drawn from the document of `--json`, so that a run that was kept can be shown again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from evenkeel.apps import ALL
-from evenkeel.cli.terminal import console
 from evenkeel.shown import shown
 
-if TYPE_CHECKING:
-    from evenkeel.apps.running import Run
-
-SHOWN = 10
+Run: TypeAlias = Mapping[str, Any]
+"""What `evenkeel run --json` has of one run."""
 
 
-def show(name: str, runs: Sequence[Run]) -> None:
+def show(runs: Sequence[Run], console: Console) -> None:
     """What the app found, and how the schemes compare."""
-    found = runs[0].answer
-    console.print(f"{name}: {ALL[name]}", highlight=False)
-    console.print(_rows(found.rows[:SHOWN]))
-    console.print(_comparison(runs))
-    for figure in found.figures:
-        console.print(_figures(runs, figure), highlight=False)
     first = runs[0]
+    name = first["app"]
+    console.print(f"{name}: {ALL[name]}", highlight=False)
+    console.print(_rows(first["result"]))
+    console.print(_comparison(runs))
+    for figure in first["figures"]:
+        console.print(_figures(runs, figure), highlight=False)
     console.print(
-        f"Plain Spark: {first.reference_seconds:.1f} s for {first.rows:,} rows.", highlight=False
+        f"The reference: {first['reference_seconds']:.1f} s for {first['rows']:,} rows.",
+        highlight=False,
     )
 
 
@@ -41,16 +43,16 @@ def _rows(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 def _comparison(runs: Sequence[Run]) -> Table:
     first = runs[0]
-    cut = f", {first.batches} batches" if first.batches else ""
-    table = Table(title=f"{first.rows:,} rows on {first.workers} workers{cut}")
+    cut = f", {first['batches']} batches" if first["batches"] else ""
+    table = Table(title=f"{first['rows']:,} rows on {first['workers']} workers{cut}")
     table.add_column("scheme")
-    columns = [figure for figure in COLUMNS if figure.of(first) is not None]
+    columns = [figure for figure in COLUMNS if first[figure.name] is not None]
     for figure in columns:
         table.add_column(figure.heading, justify="right")
     table.add_column("result")
     for each in runs:
-        result = "[green]right[/]" if each.matches_reference else "[red]WRONG[/]"
-        table.add_row(each.scheme, *(figure.text(each) for figure in columns), result)
+        result = "[green]right[/]" if each["matches_reference"] else "[red]WRONG[/]"
+        table.add_row(each["scheme"], *(figure.text(each) for figure in columns), result)
     return table
 
 
@@ -59,29 +61,29 @@ class Column(NamedTuple):
 
     heading: str
     form: str
-    of: Callable[[Run], float | None]
+    name: str
 
     def text(self, run: Run) -> str:
         """The figure, or a dash."""
-        value = self.of(run)
+        value = run[self.name]
         return "–" if value is None else format(value, self.form)
 
 
 COLUMNS = (
-    Column("seconds", ".1f", lambda run: run.seconds),
-    Column("max/mean", ".3f", lambda run: run.max_over_mean),
-    Column("replicas", ",", lambda run: run.replicas),
-    Column("latency", ".2f", lambda run: run.latency),
-    Column("moved", ",", lambda run: run.migrated_keys),
-    Column("bytes", ",", lambda run: run.migrated_bytes),
+    Column("seconds", ".1f", "seconds"),
+    Column("max/mean", ".3f", "max_over_mean"),
+    Column("replicas", ",", "replicas"),
+    Column("latency", ".2f", "latency"),
+    Column("moved", ",", "migrated_keys"),
+    Column("bytes", ",", "migrated_bytes"),
 )
 
 
 def _figures(runs: Sequence[Run], name: str) -> str:
-    values = [_cell(each.answer.figures[name]) for each in runs]
+    values = [_cell(each["figures"][name]) for each in runs]
     if len(set(values)) == 1:
         return f"{name}: {values[0]}"
-    named = (f"{value} by {each.scheme}" for value, each in zip(values, runs, strict=True))
+    named = (f"{value} by {each['scheme']}" for value, each in zip(values, runs, strict=True))
     return f"{name}: {', '.join(named)}"
 
 
