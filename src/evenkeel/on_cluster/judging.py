@@ -33,6 +33,15 @@ def times(ratio: float) -> str:
     return f"{ratio:.2f} ×"
 
 
+def more(ratio: float) -> str:
+    """By how much a ratio differs from one.
+
+    >>> more(1.29), more(0.5)
+    ('+29 %', '−50 %')
+    """
+    return f"{100 * (ratio - 1):+.0f} %".replace("-", "−")
+
+
 def against_spark(rows: Sequence[Row], prefix: str, ways: Sequence[str]) -> Claim:
     """Ours against the best that plain Spark can do for work that merges."""
     ours = max((way for way in ways if way in OURS), key=lambda way: gain(rows, way))

@@ -9,7 +9,7 @@ from evenkeel.experiments.reading import distinct, lines, numbers, the, where
 from evenkeel.experiments.specification import Claim, Figure, Paper, Row, Setting
 from evenkeel.experiments.streams import WIKIPEDIA_TOP, exponent_for
 from evenkeel.on_cluster.counting import Counting, Stream
-from evenkeel.on_cluster.judging import against_spark, gain, times
+from evenkeel.on_cluster.judging import against_spark, gain, more, times
 
 WAYS = ("KG", "PKG", "SG", "planned split", "Spark: more partitions", "Spark: AQE rebalance")
 MERGED = ("KG", "PKG", "SG", "planned split")
@@ -75,7 +75,7 @@ def _fig10_claims(rows: Sequence[Row]) -> list[Claim]:
             f"throughput falls less with PKG and SG than with KG when a row costs {high:g} ms "
             f"instead of {low:g}",
             "KG −60 %, PKG and SG −37 %",
-            ", ".join(f"{way} {-fall:+.0%}" for way, fall in falls.items()),
+            ", ".join(f"{way} {more(1 - fall)}" for way, fall in falls.items()),
             max(falls["PKG"], falls["SG"]) < falls["KG"],
         ),
         Claim(
@@ -94,7 +94,7 @@ def _fig10_claims(rows: Sequence[Row]) -> list[Claim]:
         Claim(
             "at the longest period PKG saves memory against SG",
             "−30 %",
-            f"{-saved:+.0%}",
+            more(1 - saved),
             saved >= 0.2,
         ),
         against_spark(at_high, f"at {high:g} ms: ", WAYS),
@@ -129,7 +129,7 @@ def _table3_claims(rows: Sequence[Row]) -> list[Claim]:
             f"KG's latency is above PKG's and SG's at {high:g} ms",
             "up to +45 %",
             ", ".join(f"{way} {wait:.2f} s" for way, wait in waits.items())
-            + f"; KG {waits['KG'] / waits['PKG'] - 1:+.0%} over PKG",
+            + f"; KG {more(waits['KG'] / waits['PKG'])} over PKG",
             waits["KG"] > max(waits["PKG"], waits["SG"]),
             FIXED,
         ),
