@@ -77,6 +77,14 @@ def test_a_run_on_a_stream_tells_latency_and_counters(spark, tmp_path):
     assert found["pkg"]["migrated_keys"] is None
 
 
+def test_edges_of_a_stream_are_counted_so_far(spark, tmp_path):
+    edges = spark.createDataFrame(EDGES, "source int, target int")
+    found = Runner(in_degree.APP, edges, workers=3, batches=3, folder=tmp_path).run("pkg")
+    assert found.matches_reference
+    assert found.batches == 3
+    assert found.rows == 300
+
+
 def test_a_wrong_answer_is_noticed(spark):
     words = wordcount.words_of(spark.createDataFrame(LINES, "text string"))
     right = wordcount.APP.reference(words)

@@ -10,6 +10,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from evenkeel.apps import naive_bayes as app
 from evenkeel.apps.naive_bayes import Model
+from evenkeel.apps.running import Runner
 
 _documents = st.lists(
     st.tuples(st.lists(st.sampled_from("abcdef"), max_size=6), st.sampled_from(["x", "y", "z"])),
@@ -75,3 +76,12 @@ def test_training_and_predictions_on_spark(spark):
     assert len(tried) > 20
     assert [row["predicted"] for row in predicted] == known.predict(counts).tolist()
     assert np.mean([row["predicted"] == row["label"] for row in predicted]) > 0.6
+
+
+@pytest.mark.spark
+def test_a_model_grows_with_a_stream(spark, tmp_path):
+    documents = app.random_documents(spark).limit(240)
+    found = Runner(app.APP, documents, workers=3, batches=2, folder=tmp_path).run("pkg")
+    assert found.matches_reference
+    assert found.batches == 2
+    assert found.answer.figures["accuracy"] > 0.6

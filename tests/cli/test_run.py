@@ -69,7 +69,7 @@ def test_columns_of_other_names(run, spark, tmp_path):
         (["wordcount", "--scheme", "kg", "--compare"], "leave out --scheme kg"),
         (["wordcount", "--workers", "0"], "workers=0"),
         (["wordcount", "--input", "nowhere.txt"], "there is no file nowhere.txt"),
-        (["in-degree", "--batches", "3"], "leave out --batches 3"),
+        (["enrich", "--batches", "3"], "leave out --batches 3"),
         (["wordcount", "--batches", "0"], "--batches 0 is not at least 1"),
         (["self-join", "--scheme", "pkg"], "no scheme 'pkg'"),
         (["wordcount", "--column", "text"], "--column 'text' is not NAME=VALUE"),

@@ -16,14 +16,17 @@ from pyspark.sql import functions as F
 import evenkeel as ek
 from evenkeel.apps.contract import Answer, App, Scheme
 from evenkeel.apps.ranking import ranked, same
+from evenkeel.apps.replaying import Replay
+from evenkeel.apps.rising_counts import answer_at_end
 from evenkeel.workloads import ZipfStream
 
 SOURCES = 5
 
 
 def in_degrees(edges: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> DataFrame:
-    """`target`, and its number of edges as `degree`."""
-    return ek.groupBy(edges, "target", workers=workers, scheme=scheme).agg(degree=ek.count())
+    """`target`, and its number of edges as `degree`; of a stream, so far."""
+    group = ek.streaming.groupBy if edges.isStreaming else ek.groupBy
+    return group(edges, "target", workers=workers, scheme=scheme).agg(degree=ek.count())
 
 
 def fed_by_source(edges: DataFrame) -> DataFrame:
@@ -41,13 +44,17 @@ def random_edges(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(pa.table({"source": 9_999 - source, "target": target}))
 
 
-def _run(edges: DataFrame, scheme: Scheme, workers: int) -> Answer:
-    return ranked(in_degrees(edges, scheme, workers), "target", count="degree")
-
-
-def _reference(edges: DataFrame) -> Answer:
-    degrees = edges.groupBy("target").agg(F.count(F.lit(1)).alias("degree"))
+def _ranked(degrees: DataFrame) -> Answer:
     return ranked(degrees, "target", count="degree")
+
+
+def _stream(edges: Replay, scheme: Scheme, workers: int) -> Answer:
+    fed = fed_by_source(edges.stream())
+    return answer_at_end(in_degrees(fed, scheme, workers), edges.scratch(), _ranked)
+
+
+def _plain_degrees(edges: DataFrame) -> DataFrame:
+    return edges.groupBy("target").agg(F.count(F.lit(1)).alias("degree"))
 
 
 APP = App(
@@ -58,7 +65,8 @@ APP = App(
     schemes=("planned-split", "pkg", "kg"),
     generate=random_edges,
     prepare=fed_by_source,
-    run=_run,
-    reference=_reference,
+    run=lambda edges, scheme, workers: _ranked(in_degrees(edges, scheme, workers)),
+    stream=_stream,
+    reference=lambda edges: _ranked(_plain_degrees(edges)),
     agrees=same,
 )

@@ -4,7 +4,8 @@
     other documents ──> the most likely label by the model
 
 Frequent words are skewed, counters are mergeable: the first application of the paper on partial
-key grouping (section 2). One document in five is kept back to measure the accuracy.
+key grouping (section 2). On a stream the model grows with every micro-batch. One document in five
+is kept back to measure the accuracy.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from pyspark.sql import functions as F
 import evenkeel as ek
 from evenkeel.apps.contract import Answer, App, Scheme
 from evenkeel.apps.ranking import same
+from evenkeel.apps.replaying import Replay
+from evenkeel.apps.rising_counts import answer_at_end
 from evenkeel.apps.wordcount import words_in
 from evenkeel.errors import InputError
 from evenkeel.workloads import ZipfStream
@@ -64,11 +67,17 @@ class Model:
 
 def train(words: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> Model:
     """The model of rows (word, label); a row without a word stands for its document."""
-    grouped = ek.groupBy(words, "word", "label", workers=workers, scheme=scheme)
-    return _model(grouped.agg(count=ek.count()))
+    return model_of(class_counts(words, scheme, workers))
 
 
-def _model(counts: DataFrame) -> Model:
+def class_counts(words: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> DataFrame:
+    """`word`, `label`, and how often they occur together as `count`; of a stream, so far."""
+    group = ek.streaming.groupBy if words.isStreaming else ek.groupBy
+    return group(words, "word", "label", workers=workers, scheme=scheme).agg(count=ek.count())
+
+
+def model_of(counts: DataFrame) -> Model:
+    """The model that the counts are."""
     words: dict[tuple[str, str], int] = {}
     documents: dict[str, int] = {}
     for word, label, count in counts.collect():
@@ -128,9 +137,16 @@ def _run(documents: DataFrame, scheme: Scheme, workers: int) -> Answer:
     return _answer(documents, train(tokens(documents), scheme, workers))
 
 
+def _stream(documents: Replay, scheme: Scheme, workers: int) -> Answer:
+    counts = class_counts(tokens(documents.stream()), scheme, workers)
+    return answer_at_end(
+        counts, documents.scratch(), lambda last: _answer(documents.rows, model_of(last))
+    )
+
+
 def _reference(documents: DataFrame) -> Answer:
     counts = tokens(documents).groupBy("word", "label").count()
-    return _answer(documents, _model(counts))
+    return _answer(documents, model_of(counts))
 
 
 def _as_text(documents: DataFrame) -> DataFrame:
@@ -160,6 +176,7 @@ APP = App(
     prepare=_as_text,
     routed=tokens,
     run=_run,
+    stream=_stream,
     reference=_reference,
     agrees=same,
 )

@@ -8,8 +8,6 @@ of the papers: a longer one costs latency and saves merging.
 
 from __future__ import annotations
 
-import uuid
-
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,6 +17,7 @@ import evenkeel as ek
 from evenkeel.apps.contract import Answer, App, Scheme
 from evenkeel.apps.ranking import ranked, same
 from evenkeel.apps.replaying import Replay
+from evenkeel.apps.rising_counts import answer_at_end
 from evenkeel.workloads import ZipfStream
 
 WORDS_PER_LINE = 20
@@ -51,25 +50,12 @@ def random_text(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(pa.table({"text": [" ".join(line) for line in lines]}))
 
 
-def _run(words: DataFrame, scheme: Scheme, workers: int) -> Answer:
-    return ranked(word_counts(words, scheme, workers), "word", count="count")
+def _ranked(counts: DataFrame) -> Answer:
+    return ranked(counts, "word", count="count")
 
 
 def _stream(words: Replay, scheme: Scheme, workers: int) -> Answer:
-    spark, name = words.rows.sparkSession, f"words_{uuid.uuid4().hex}"
-    writer = word_counts(words.stream(), scheme, workers).writeStream.outputMode("update")
-    checkpoint = writer.option("checkpointLocation", words.scratch())
-    query = checkpoint.format("memory").queryName(name).trigger(availableNow=True).start()
-    query.awaitTermination()
-    # The sink has a row for every change of a count, and counts only rise.
-    counts = spark.table(name).groupBy("word").agg(F.max("count").alias("count"))
-    found = ranked(counts, "word", count="count")
-    spark.catalog.dropTempView(name)
-    return Answer(found.rows, found.figures, batches=ek.streaming.batches(query))
-
-
-def _reference(words: DataFrame) -> Answer:
-    return ranked(words.groupBy("word").count(), "word", count="count")
+    return answer_at_end(word_counts(words.stream(), scheme, workers), words.scratch(), _ranked)
 
 
 APP = App(
@@ -80,8 +66,8 @@ APP = App(
     schemes=("planned-split", "pkg", "kg"),
     generate=random_text,
     prepare=words_of,
-    run=_run,
+    run=lambda words, scheme, workers: _ranked(word_counts(words, scheme, workers)),
     stream=_stream,
-    reference=_reference,
+    reference=lambda words: _ranked(words.groupBy("word").count()),
     agrees=same,
 )

@@ -50,7 +50,7 @@ Workers = Annotated[int, typer.Option(help="How many workers to spread the rows 
 Compare = Annotated[bool, typer.Option("--compare", help="Run by several schemes, side by side.")]
 Batches = Annotated[
     int | None,
-    typer.Option(help="Run on a stream of so many micro-batches; wordcount, self-join, tpch-q5."),
+    typer.Option(help="Run on a stream of so many micro-batches, where the app can."),
 ]
 
 TRIED = 500
