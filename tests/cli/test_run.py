@@ -72,6 +72,7 @@ def test_columns_of_other_names(run, spark, tmp_path):
         (["enrich", "--batches", "3"], "leave out --batches 3"),
         (["wordcount", "--batches", "0"], "--batches 0 is not at least 1"),
         (["self-join", "--scheme", "pkg"], "no scheme 'pkg'"),
+        (["self-join", "--column", "price=p"], "There are: at, quantity, stock, trader"),
         (["wordcount", "--column", "text"], "--column 'text' is not NAME=VALUE"),
     ],
 )

@@ -58,8 +58,12 @@ class App:
     """The same on a stream of prepared rows."""
     batches: int = 0
     """Into how many micro-batches rows are cut unless the user says; 0 for apps that `run`."""
+    sleeps: bool = False
+    """Whether its work is emulated, so that workers need no cores of their own."""
     order: str | None = None
     """The column by which rows come, if they are a stream."""
+    optional: tuple[str, ...] = ()
+    """What the input may have besides."""
     names: tuple[str, ...] = ()
     """The schemes there are, where they are not the partitioners that keep the need."""
     read: Callable[[SparkSession, Path], DataFrame] | None = None

@@ -97,6 +97,7 @@ APP = App(
     need=ek.Need.ANY_ROW,
     schemes=("posg", "sg", "kg"),
     generate=_random_rows,
+    sleeps=True,
     prepare=lambda rows: rows.select(F.col("entity").cast("string").alias("entity")),
     run=lambda rows, scheme, workers: _answer(enriched(rows, scheme, workers), workers),
     reference=_reference,

@@ -89,6 +89,11 @@ class Runner:
         self.rows = self.routed.count()
         self.reference, self.reference_seconds = _timed(lambda: app.reference(self.prepared))
 
+    def time_reference_again(self) -> None:
+        """Run the reference once more; its quickest time counts."""
+        _, seconds = _timed(lambda: self.app.reference(self.prepared))
+        self.reference_seconds = min(self.reference_seconds, seconds)
+
     def run(self, scheme: str) -> Run:
         """Run the app by one scheme."""
         answer, seconds = _timed(

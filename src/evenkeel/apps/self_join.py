@@ -176,6 +176,7 @@ APP = App(
     name="self-join",
     key=("stock",),
     columns=("stock", "at"),
+    optional=("quantity", "trader"),
     need=ek.Need.WHOLE_KEY,
     schemes=("mixed", "mintable", "readj", "kg"),
     names=SCHEMES,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from evenkeel.apps.contract import App
-    from evenkeel.apps.running import Run
+    from evenkeel.apps.running import Run, Runner
 
 Name = Annotated[
     str,
@@ -47,13 +48,18 @@ Scheme = Annotated[
     typer.Option(help="How rows are spread: planned-split, pkg, kg, auto; or kg, mixed, readj ..."),
 ]
 Workers = Annotated[int, typer.Option(help="How many workers to spread the rows over.")]
-Compare = Annotated[bool, typer.Option("--compare", help="Run by several schemes, side by side.")]
+Compare = Annotated[
+    bool,
+    typer.Option("--compare", help="Run by several schemes, there and back; the quicker counts."),
+]
 Batches = Annotated[
     int | None,
     typer.Option(help="Run on a stream of so many micro-batches, where the app can."),
 ]
 
-TRIED = 500
+
+MOST_SLOTS = 32
+"""Each is a process of Python."""
 
 
 def run(
@@ -86,9 +92,10 @@ def run(
     if input_path is not None:
         check_file(input_path, lines=True)
     app = load(name)
+    known = (*app.columns, *app.optional)
     for wanted in names:
-        if wanted not in app.columns:
-            raise UnknownNameError(f"column of {name}", wanted, app.columns)
+        if wanted not in known:
+            raise UnknownNameError(f"column of {name}", wanted, known)
     first = app.schemes[0] if scheme is None else scheme
     schemes = app.schemes if compare else (_legal(app, first),)
     logging.getLogger("evenkeel").setLevel(logging.ERROR)  # the tables say what the log would
@@ -135,29 +142,43 @@ def _runs(
 
     with TemporaryDirectory() as scratch:
         with waiting("Starting Spark"):
-            spark = local_session(partitions=workers)
-            rows = _with_columns(app, renamed(_input(app, spark, path), names))
-        if len(schemes) > 1:
-            with waiting("Starting Python workers"):  # for all alike: a first run is not it
-                trial = Runner(app, rows.limit(TRIED), workers, min(batches, 2), _folder(scratch))
-                for scheme in schemes:
-                    trial.run(scheme)
+            slots = min(workers, MOST_SLOTS) if app.sleeps else "*"
+            spark = local_session(slots, partitions=workers)
+            rows = _with_columns(app, renamed(_input(app, spark, path, scratch), names))
         with spark_bar("Reading, and the reference", spark):
             runner = Runner(app, rows, workers, batches, _folder(scratch))
-        runs = []
-        for number, scheme in enumerate(schemes, 1):
-            with spark_bar(f"{scheme} ({number} of {len(schemes)})", spark):
-                runs.append(runner.run(scheme))
-    return runs
+        if len(schemes) == 1:
+            with spark_bar(schemes[0], spark):
+                return [runner.run(schemes[0])]
+        return _there_and_back(runner, spark, schemes)
+
+
+def _there_and_back(runner: Runner, spark: SparkSession, schemes: Sequence[str]) -> list[Run]:
+    """The better of two runs of each: who runs first finds Spark cold."""
+    runs: dict[str, list[Run]] = {scheme: [] for scheme in schemes}
+    for number, scheme in enumerate([*schemes, *reversed(schemes)], 1):
+        with spark_bar(f"{scheme} ({number} of {2 * len(schemes)})", spark):
+            runs[scheme].append(runner.run(scheme))
+    with spark_bar("The reference once more", spark):
+        runner.time_reference_again()
+    chosen = (min(each, key=_wrong_or_quickest) for each in runs.values())
+    return [replace(run, reference_seconds=runner.reference_seconds) for run in chosen]
+
+
+def _wrong_or_quickest(run: Run) -> tuple[bool, float]:
+    return run.matches_reference, run.seconds
 
 
 def _folder(scratch: str) -> Path:
     return Path(mkdtemp(dir=scratch))
 
 
-def _input(app: App, spark: SparkSession, path: Path | None) -> DataFrame:
+def _input(app: App, spark: SparkSession, path: Path | None, scratch: str) -> DataFrame:
     if path is None:
-        return app.generate(spark)
+        # A file, as yours would be: what is asked of a local table Spark computes while it plans.
+        file = f"{scratch}/generated.parquet"
+        app.generate(spark).write.parquet(file)
+        return spark.read.parquet(file)
     return read_table(spark, path, lines=True) if app.read is None else app.read(spark, path)
 
 

@@ -35,7 +35,9 @@ def show(runs: Sequence[Run], console: Console) -> None:
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(*(rows[0] if rows else ()))
+    table = Table()
+    for name, value in rows[0].items() if rows else ():
+        table.add_column(name, justify="right" if isinstance(value, int | float) else "left")
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     return table
