@@ -43,7 +43,8 @@ class Command:
 
 def documents() -> list[Path]:
     """All documents with blocks, except those that are generated as a whole."""
-    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    written = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "apps").glob("*.md")]
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(written)]
     return [path for path in found if "```" in path.read_text()]
 
 

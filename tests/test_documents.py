@@ -25,10 +25,13 @@ from tests.documents import (
 )
 
 from evenkeel import cli
+from evenkeel.apps import ALL
 from evenkeel.workloads import ZipfStream
 
 WITHOUT_SPARK = ["errors.md", "planners.md", "simulator.md"]
-ON_SPARK = ["README.md", "batch.md", "costs.md", "how-to.md", "start.md", "state.md"]
+GUIDES = ["README.md", "batch.md", "costs.md", "how-to.md", "start.md", "state.md"]
+APPS = [f"{app}.md" for app in ALL if app not in ("self-join", "tpch-q5")]
+ON_SPARK = [*GUIDES, *APPS]
 TRANSCRIPT = "first-half-hour.md"
 ELSEWHERE = {"streaming.md": "tests/spark/test_streaming_guide.py", TRANSCRIPT: __file__}
 SPARK_COMMANDS = {"diagnose", "run", "demo"}

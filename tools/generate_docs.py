@@ -9,13 +9,16 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from app_runs import run_measured, run_overview, run_printed
 from docstrings import PARTS, one_line, promise_of, sections
 from error_table import error_classes, error_messages
 from scheme_pages import scheme_documents, scheme_figures
 
 from evenkeel import rebalancing
+from evenkeel.apps import ALL as APPS
 from evenkeel.experiments.document import cluster_page, papers_page
 from evenkeel.on_cluster import PAPERS as ON_CLUSTER
 from evenkeel.partitioners import ALL
@@ -24,6 +27,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     "README.md",
     "docs/apps.md",
+    *(f"docs/apps/{name}.md" for name in APPS),
     "docs/benchmarks.md",
     "docs/cluster.md",
     "docs/errors.md",
@@ -70,35 +74,14 @@ def benchmark_tables() -> str:
     return "\n\n".join(parts)
 
 
-def run_table() -> str:
-    """What `evenkeel run --compare --json` gave; files are run-APP or run-APP-STREAM."""
-    lines = [
-        "| app | input | scheme | seconds | max/mean | replicas | latency | moved | right |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for path in sorted((ROOT / "docs" / "results").glob("run-*.json")):
-        runs = json.loads(path.read_text())
-        app, reference = runs[0]["app"], runs[0]["reference_seconds"]
-        stream = path.stem.removeprefix(f"run-{app}").removeprefix("-") or "generated"
-        rows = f"{stream}, {runs[0]['rows']:,} rows"
-        for run in runs:
-            latency = "" if run["latency"] is None else f"{run['latency']:.1f}"
-            moved = "" if run["migrated_keys"] is None else f"{run['migrated_keys']:,}"
-            lines.append(
-                f"| `{app}` | {rows} | `{run['scheme']}` | {run['seconds']:.1f} "
-                f"| {run['max_over_mean']:.3f} | {run['replicas']:,} | {latency} | {moved} "
-                f"| {'yes' if run['matches_reference'] else 'no'} |"
-            )
-        lines.append(f"| `{app}` | {rows} | the reference | {reference:.1f} | | | | | |")
-    return "\n".join(lines)
-
-
 GENERATORS: dict[str, Callable[[], str]] = {
     "benchmark-tables": benchmark_tables,
     "scheme-table": scheme_table,
     "scheme-figures": scheme_figures,
     "planner-pages": planner_pages,
-    "run-table": run_table,
+    "run-overview": run_overview,
+    **{f"printed-{name}": partial(run_printed, name) for name in APPS},
+    **{f"measured-{name}": partial(run_measured, name) for name in APPS},
     "error-classes": error_classes,
     "error-messages": error_messages,
     "cluster": lambda: cluster_page(ROOT / "docs" / "results", ON_CLUSTER),

@@ -1,0 +1,100 @@
+"""What the apps gave: kept results of `evenkeel run APP --compare --json`, as pages show them.
+
+The files are docs/results/run-APP.json for generated data and run-APP-STREAM.json for a stream.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rich.console import Console
+
+from evenkeel.apps import ALL
+from evenkeel.cli.run_tables import show
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
+
+Runs: TypeAlias = list[dict[str, Any]]
+
+
+def run_overview() -> str:
+    """A line for each app and input: hashing, the scheme of the app, and the reference."""
+    lines = [
+        "| app | input | rows | max/mean by `kg` | level by | max/mean | "
+        "seconds: `kg` | that scheme | reference | right |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for app in ALL:
+        for stream, runs in _kept(app).items():
+            ours = runs[0]
+            hashed = next(run for run in runs if run["scheme"] == "kg")
+            right = all(run["matches_reference"] for run in runs)
+            cells = (
+                f"[`{app}`](apps/{app}.md)",
+                stream,
+                f"{ours['rows']:,}",
+                f"{hashed['max_over_mean']:.3f}",
+                f"`{ours['scheme']}`",
+                f"{ours['max_over_mean']:.3f}",
+                f"{hashed['seconds']:.1f}",
+                f"{ours['seconds']:.1f}",
+                f"{ours['reference_seconds']:.1f}",
+                "all" if right else "**no**",
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def run_printed(app: str) -> str:
+    """The terminal's page of the run on generated data."""
+    runs = _kept(app).get("generated")
+    if runs is None:
+        return "Not kept."
+    paper = io.StringIO()
+    show(runs, Console(file=paper, width=80, color_system=None))
+    lines = [line.rstrip() for line in paper.getvalue().splitlines()]
+    return "\n".join(("```text", f"$ evenkeel run {app} --compare", *lines, "```"))
+
+
+def run_measured(app: str) -> str:
+    """Every scheme on every input that was tried."""
+    runs = [run for each in _kept(app).values() for run in each]
+    columns = [(head, of) for head, of in _COLUMNS if any(of(run) for run in runs)]
+    heads = ["input", "scheme", *(head for head, _ in columns), "right"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for stream, each in _kept(app).items():
+        for run in each:
+            right = "yes" if run["matches_reference"] else "**no**"
+            cells = [stream, f"`{run['scheme']}`", *(of(run) for _, of in columns), right]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _number(name: str, form: str) -> Any:
+    return lambda run: "" if run[name] is None else format(run[name], form)
+
+
+_COLUMNS = (
+    ("rows", _number("rows", ",")),
+    ("seconds", _number("seconds", ".1f")),
+    ("reference", _number("reference_seconds", ".1f")),
+    ("max/mean", _number("max_over_mean", ".3f")),
+    ("replicas", _number("replicas", ",")),
+    ("seconds a batch", _number("latency", ".2f")),
+    ("longest", _number("latency_max", ".2f")),
+    ("keys moved", _number("migrated_keys", ",")),
+    ("bytes moved", _number("migrated_bytes", ",")),
+)
+
+
+def _kept(app: str) -> dict[str, Runs]:
+    """The results of an app by the name of their input, generated data first."""
+    found = {}
+    for path in sorted(RESULTS.glob(f"run-{app}*.json")):
+        found[path.stem.removeprefix(f"run-{app}").removeprefix("-") or "generated"] = json.loads(
+            path.read_text()
+        )
+    return found
