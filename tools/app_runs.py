@@ -92,9 +92,9 @@ _COLUMNS = (
 
 def _kept(app: str) -> dict[str, Runs]:
     """The results of an app by the name of their input, generated data first."""
-    found = {}
-    for path in sorted(RESULTS.glob(f"run-{app}*.json")):
-        found[path.stem.removeprefix(f"run-{app}").removeprefix("-") or "generated"] = json.loads(
-            path.read_text()
-        )
-    return found
+    paths = sorted(RESULTS.glob(f"run-{app}*.json"), key=lambda path: path.stem)
+    names = (path.stem.removeprefix(f"run-{app}").removeprefix("-") for path in paths)
+    return {
+        name or "generated": json.loads(path.read_text())
+        for name, path in zip(names, paths, strict=True)
+    }

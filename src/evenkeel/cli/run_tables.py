@@ -64,20 +64,21 @@ class Column(NamedTuple):
     heading: str
     form: str
     name: str
+    unit: int = 1
 
     def text(self, run: Run) -> str:
         """The figure, or a dash."""
         value = run[self.name]
-        return "–" if value is None else format(value, self.form)
+        return "–" if value is None else format(value / self.unit, self.form)
 
 
 COLUMNS = (
     Column("seconds", ".1f", "seconds"),
     Column("max/mean", ".3f", "max_over_mean"),
-    Column("replicas", ",", "replicas"),
+    Column("replicas", ",.0f", "replicas"),
     Column("latency", ".2f", "latency"),
-    Column("moved", ",", "migrated_keys"),
-    Column("bytes", ",", "migrated_bytes"),
+    Column("moved", ",.0f", "migrated_keys"),
+    Column("kB", ",.0f", "migrated_bytes", unit=1_000),
 )
 
 
@@ -85,7 +86,7 @@ def _figures(runs: Sequence[Run], name: str) -> str:
     values = [_cell(each["figures"][name]) for each in runs]
     if len(set(values)) == 1:
         return f"{name}: {values[0]}"
-    named = (f"{value} by {each['scheme']}" for value, each in zip(values, runs, strict=True))
+    named = (f"{each['scheme']} {value}" for value, each in zip(values, runs, strict=True))
     return f"{name}: {', '.join(named)}"
 
 
