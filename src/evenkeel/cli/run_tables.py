@@ -37,10 +37,15 @@ def show(runs: Sequence[Run], console: Console) -> None:
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Table:
     table = Table()
     for name, value in rows[0].items() if rows else ():
-        table.add_column(name, justify="right" if isinstance(value, int | float) else "left")
+        table.add_column(name, justify="right" if _is_number(value) else "left")
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     return table
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is one, or a decimal written out."""
+    return isinstance(value, int | float) or str(value).replace(".", "", 1).isdecimal()
 
 
 def _comparison(runs: Sequence[Run]) -> Table:
