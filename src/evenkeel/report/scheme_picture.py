@@ -41,10 +41,10 @@ def draw_schemes(rows: Sequence[Mapping[str, Any]], title: str, path: Path) -> N
             panel.text(value + max(values) * 0.015, place, text, va="center", fontsize=8)
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=9)
-    handles = [Patch(color=COLOURS[need]) for need in Need]
+    shown = [need for need in Need if any(row["need"] == need for row in rows)]
     figure.legend(
-        handles,
-        [LABELS[need] for need in Need],
+        [Patch(color=COLOURS[need]) for need in shown],
+        [LABELS[need] for need in shown],
         ncols=3,
         loc="lower center",
         frameon=False,
