@@ -95,6 +95,6 @@ def _kept(app: str) -> dict[str, Runs]:
     paths = sorted(RESULTS.glob(f"run-{app}*.json"), key=lambda path: path.stem)
     names = (path.stem.removeprefix(f"run-{app}").removeprefix("-") for path in paths)
     return {
-        name or "generated": json.loads(path.read_text())
+        name.replace("-", " ") or "generated": json.loads(path.read_text())
         for name, path in zip(names, paths, strict=True)
     }
