@@ -35,6 +35,7 @@ numpydoc_xref_param_type = False
 
 html_theme = "furo"
 html_copy_source = False
+html_show_copyright = False
 html_show_sphinx = False
 pygments_style = "tango"
 pygments_dark_style = "monokai"

@@ -118,7 +118,7 @@ FLOWS = {
             _workers("its stocks' last day\nof trades: state"),
             _result("pairs of a buy\nand a sale"),
         ),
-        back=(1, 0, "seconds by stock → a new table; stocks move with their state"),
+        back=(1, 0, "cost by stock → a new table; stocks move with their state"),
     ),
     "tpch-q5": Flow(
         (
@@ -127,7 +127,7 @@ FLOWS = {
             Column(("join customers", "join suppliers"), PAPER, "within\na nation"),
             _result("revenue by nation,\nlast five minutes"),
         ),
-        back=(1, 0, "seconds by order → a new table; orders move with their state"),
+        back=(1, 0, "cost by order → a new table; orders move with their state"),
     ),
     "enrich": Flow(
         (
