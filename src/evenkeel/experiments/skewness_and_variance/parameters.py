@@ -277,6 +277,7 @@ def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
             "slower",
             f"from f={RATES[0]} to {RATES[-1]}: Mixed {growth[0]:+.2%}, Readj {growth[1]:+.2%}",
             growth[0] <= growth[1],
+            "Readj stops at a higher max/mean than θ allows: it moves less because it levels less",
         ),
         Claim(
             "MixedBF migrates like Mixed",
