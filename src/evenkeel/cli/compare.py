@@ -26,7 +26,7 @@ from evenkeel.cli.simulate import (
     Workers,
     Zipf,
 )
-from evenkeel.cli.terminal import Json, console, print_json, progress_bar, waiting
+from evenkeel.cli.terminal import Json, console, figure, print_json, progress_bar, waiting
 from evenkeel.errors import UnknownNameError
 from evenkeel.partitioners import ALL, Need
 from evenkeel.simulator.comparing import Comparison, Found, legal
@@ -145,5 +145,5 @@ def _table(result: Comparison, title: str) -> Table:
         table.add_column(heading, justify="right", overflow="fold")
     for row in result.rows:
         cells = (row[column] for column in columns)
-        table.add_row(*(f"{cell:,.4g}" if isinstance(cell, float) else f"{cell}" for cell in cells))
+        table.add_row(*map(figure, cells))
     return table

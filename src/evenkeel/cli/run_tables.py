@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenkeel.apps import ALL
+from evenkeel.cli.terminal import figure
 from evenkeel.shown import shown
 
 Run: TypeAlias = Mapping[str, Any]
@@ -26,8 +27,8 @@ def show(runs: Sequence[Run], console: Console) -> None:
     console.print(f"{name}: {ALL[name]}", highlight=False)
     console.print(_rows(first["result"]))
     console.print(_comparison(runs))
-    for figure in first["figures"]:
-        console.print(_figures(runs, figure), highlight=False)
+    for about in first["figures"]:
+        console.print(_figures(runs, about), highlight=False)
     console.print(
         f"The reference: {first['reference_seconds']:.1f} s for {first['rows']:,} rows.",
         highlight=False,
@@ -53,13 +54,13 @@ def _comparison(runs: Sequence[Run]) -> Table:
     cut = f", {first['batches']} batches" if first["batches"] else ""
     table = Table(title=f"{first['rows']:,} rows on {first['workers']} workers{cut}")
     table.add_column("scheme")
-    columns = [figure for figure in COLUMNS if first[figure.name] is not None]
-    for figure in columns:
-        table.add_column(figure.heading, justify="right")
+    columns = [column for column in COLUMNS if first[column.name] is not None]
+    for column in columns:
+        table.add_column(column.heading, justify="right")
     table.add_column("result")
     for each in runs:
         result = "[green]right[/]" if each["matches_reference"] else "[red]WRONG[/]"
-        table.add_row(each["scheme"], *(figure.text(each) for figure in columns), result)
+        table.add_row(each["scheme"], *(column.text(each) for column in columns), result)
     return table
 
 
@@ -96,12 +97,4 @@ def _figures(runs: Sequence[Run], name: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return str(value)
-    return (
-        f"{value:,.4g}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else escape(shown(value, 40))
-    )
+    return escape(shown(value, 40)) if isinstance(value, str) else figure(value)

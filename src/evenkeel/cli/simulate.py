@@ -10,7 +10,7 @@ from rich.table import Table
 
 from evenkeel.cli.completion import one_of
 from evenkeel.cli.settings import machines_from, parse_settings, partitioner_for, stream_from
-from evenkeel.cli.terminal import Json, console, print_json, progress_bar, waiting
+from evenkeel.cli.terminal import Json, console, figure, print_json, progress_bar, waiting
 from evenkeel.errors import ParameterError
 from evenkeel.partitioners import ALL
 from evenkeel.simulator.counting import count
@@ -107,9 +107,10 @@ def simulate(
     if as_json:
         print_json(result)
         return
-    table = Table("measure", "value", title=f"{partitioner.scheme} on {stream.messages:,} rows")
+    table = Table("measure", title=f"{partitioner.scheme} on {stream.messages:,} rows")
+    table.add_column("value", justify="right")
     for name, value in result.items():
-        table.add_row(name, f"{value:,.6g}" if isinstance(value, float) else f"{value}")
+        table.add_row(name, figure(value))
     console.print(table)
 
 

@@ -36,6 +36,18 @@ def print_json(document: object) -> None:
     print(escaped_json(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)))
 
 
+def figure(value: object) -> str:
+    """A number in few characters, thousands apart; anything else as it is.
+
+    >>> figure(20_000), figure(5734110.2), figure(0.08348), figure(True)
+    ('20,000', '5,734,110', '0.08348', 'True')
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    whole = isinstance(value, int) or abs(value) >= 10_000
+    return f"{value:,.0f}" if whole else f"{value:,.4g}"
+
+
 class RateColumn(ProgressColumn):
     """How many of something pass in a second."""
 
