@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from pyspark import SparkContext
@@ -15,11 +16,14 @@ from pyspark.sql import SparkSession
 from evenkeel.errors import SessionError
 from evenkeel.spark.retries import CHECKSUMS
 
+_QUIET = Path(__file__).with_name("log4j2.properties")
+
 
 def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
     """The session in use, or a quiet local one."""
     # Python workers must be this interpreter: it is the one that has evenkeel.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = (
         SparkSession.builder.master(f"local[{cores}]")
         .appName("evenkeel")
@@ -27,7 +31,7 @@ def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_QUIET.as_uri()}")
         .config("spark.sql.shuffle.partitions", str(partitions))
         # The defaults since Spark 4.3: routes that depend on the order of rows want them.
         .config(map=dict.fromkeys(CHECKSUMS, "true"))
