@@ -65,7 +65,8 @@ def _section(
         "\n".join(_at_full_size(claims, full)),
         "\n".join(_failures(claims)),
         "\n".join(_choices(paper)),
-        "\n".join(_notes(paper)),
+        "\n".join(_left_out(paper)),
+        "\n".join(_slips(paper)),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -100,8 +101,11 @@ def _lines(claims: Sequence[dict[str, Any]], real: set[str]) -> list[Line]:
 
 
 def _table(lines: Sequence[Line]) -> Iterator[str]:
-    yield "| figure | claim | paper | ours | holds | on real streams |"
-    yield "|---|---|---|---|---|---|"
+    heads = ["figure", "claim", "paper", "ours", "holds"]
+    if any(line.real for line in lines):
+        heads.append("on real streams")
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
     for line in lines:
         found = line.found or {"paper": "", "ours": "", "holds": None}
         verdict = {True: "yes", False: "**no**", None: ""}[found["holds"]]
@@ -110,7 +114,7 @@ def _table(lines: Sequence[Line]) -> Iterator[str]:
         if line.real and held < len(line.real):
             real += f", not {', '.join(name for name, holds in line.real if not holds)}"
         cells = (line.figure, line.claim, found["paper"], found["ours"], verdict, real)
-        yield "| " + " | ".join(cells) + " |"
+        yield f"| {' | '.join(cells[: len(heads)])} |"
 
 
 def _at_full_size(claims: Sequence[dict[str, Any]], full: dict[str, Any] | None) -> Iterator[str]:
@@ -152,10 +156,13 @@ def _choices(paper: Paper) -> Iterator[str]:
         yield from (f"- {', '.join(names)}: {choice.strip()}" for choice, names in made.items())
 
 
-def _notes(paper: Paper) -> Iterator[str]:
+def _left_out(paper: Paper) -> Iterator[str]:
     if paper.left_out:
         yield "Not reproduced:\n"
         yield from (f"- {item}: {why}" for item, why in paper.left_out.items())
+
+
+def _slips(paper: Paper) -> Iterator[str]:
     if paper.slips:
-        yield "\nSlips of the paper:\n"
+        yield "Slips of the paper:\n"
         yield from (f"- {slip}" for slip in paper.slips)
