@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long test-connect test-browser test-install lint bench chaos kafka-test docs format \
@@ -26,12 +27,13 @@ test-long: $(READY) java ## Run the tests that take minutes: kills, clusters, a 
 test-connect: $(READY) java ## Run the Spark tests through Spark Connect
 	@EVENKEEL_TEST_MODE=connect $(BIN)/pytest -m "spark and not long" -q
 
-lint: $(READY) ## Check style, types, import rules and generated tables
+lint: $(READY) ## Check style, types, import rules, pages and generated tables
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/generate_docs.py --check
+	@$(BIN)/pymarkdown scan $(PAGES)
 
 bench: $(READY) ## Measure speed; prints ratios to their yardsticks
 	@$(BIN)/evenkeel bench
@@ -44,7 +46,7 @@ kafka-test: $(READY) java ## Streams from Kafka and back, with a killed driver a
 
 docs: $(READY) ## Write the generated tables and build the site, strictly
 	@$(BIN)/python tools/generate_docs.py
-	@$(BIN)/pymarkdown scan README.md CONTRIBUTING.md CHANGELOG.md docs
+	@$(BIN)/pymarkdown scan $(PAGES)
 	@$(BIN)/python tools/build_docs.py
 
 test-install: ## Install wheel and sdist with each extra into empty environments
