@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -146,7 +146,7 @@ def _runs(
             spark = local_session(slots, partitions=workers)
             rows = _with_columns(app, renamed(_input(app, spark, path, scratch), names))
         with spark_bar("Reading, and the reference", spark):
-            runner = Runner(app, rows, workers, batches, _folder(scratch))
+            runner = Runner(app, rows, workers, batches, Path(scratch))
         if len(schemes) == 1:
             with spark_bar(schemes[0], spark):
                 return [runner.run(schemes[0])]
@@ -167,10 +167,6 @@ def _there_and_back(runner: Runner, spark: SparkSession, schemes: Sequence[str])
 
 def _wrong_or_quickest(run: Run) -> tuple[bool, float]:
     return run.matches_reference, run.seconds
-
-
-def _folder(scratch: str) -> Path:
-    return Path(mkdtemp(dir=scratch))
 
 
 def _input(app: App, spark: SparkSession, path: Path | None, scratch: str) -> DataFrame:
