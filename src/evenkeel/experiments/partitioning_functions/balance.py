@@ -14,19 +14,10 @@ from evenkeel.experiments.partitioning_functions.growth import (
     Grown,
     grown,
 )
-from evenkeel.experiments.plot import Panel, Plot
-from evenkeel.experiments.reading import distinct, lines, spread_of, the, where
+from evenkeel.experiments.partitioning_functions.judging import at_ten, curves, near
+from evenkeel.experiments.reading import distinct, spread_of, the, where
 from evenkeel.experiments.specification import Claim, Figure, Row, Setting
 from evenkeel.rebalancing.hash_pair import Utility
-
-LAST = 10
-NEAR = 1.25
-"""A number of the paper is met if ours is within this factor of it."""
-
-
-def near(ours: float, paper: float, factor: float = NEAR) -> bool:
-    """Whether a number of ours is about the paper's."""
-    return paper / factor <= ours <= paper * factor
 
 
 def _fig3_cells(setting: Setting) -> list[Grown]:
@@ -35,11 +26,6 @@ def _fig3_cells(setting: Setting) -> list[Grown]:
         for letters in ("CCL", "LCL", "LLL", "LQL")
         for scheme in SCHEMES
     ]
-
-
-def at_ten(rows: Sequence[Row]) -> list[Row]:
-    """The rows of the last step, at the default number of workers."""
-    return where(rows, workers=LAST)
 
 
 def _fig3_claims(rows: Sequence[Row]) -> list[Claim]:
@@ -305,20 +291,6 @@ def _fig8_claims(rows: Sequence[Row]) -> list[Claim]:
             balance[-1] < balance[0],
         ),
     ]
-
-
-def curves(rows: Sequence[Row], title: str, x: str, label: str, log_x: bool = False) -> Plot:
-    """Migration and imbalance over what the figure varies, a row of panels per resource."""
-    panels = [
-        Panel(f"{name}, {letters}", label, name, lines(part, x, column), log_x=log_x)
-        for letters in distinct(rows, "resources")
-        if (part := where(rows, resources=letters))
-        for column, name in (
-            ("migration", "relative migration"),
-            ("imbalance", "relative imbalance"),
-        )
-    ]
-    return Plot(f"Partitioning functions, {title}", panels, columns=2)
 
 
 def _named(rows: Sequence[Row]) -> list[Row]:

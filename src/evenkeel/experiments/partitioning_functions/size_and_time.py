@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenkeel.experiments.partitioning_functions.balance import near
 from evenkeel.experiments.partitioning_functions.growth import PLANNERS, resources_named
+from evenkeel.experiments.partitioning_functions.judging import near
 from evenkeel.experiments.plot import Panel, Plot
 from evenkeel.experiments.reading import lines, numbers, spread_of, the, where
 from evenkeel.experiments.specification import Claim, Figure, Row, Setting
