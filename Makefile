@@ -11,8 +11,8 @@ PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs
 help: ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) java ## A straggling job on an embedded Spark, plain and with evenkeel
-	@$(BIN)/evenkeel demo
+demo: $(READY) java ## A straggling job on an embedded Spark, plain and with unskew
+	@$(BIN)/unskew demo
 
 test: $(READY) java ## Run all tests and doctests, with coverage
 	@$(BIN)/pytest -n 3 --dist loadgroup -m "not long and not browser" --cov --cov-report=term -q
@@ -25,7 +25,7 @@ test-long: $(READY) java ## Run the tests that take minutes: kills, clusters, a 
 	@$(BIN)/pytest -m "long and not browser" -q
 
 test-connect: $(READY) java ## Run the Spark tests through Spark Connect
-	@EVENKEEL_TEST_MODE=connect $(BIN)/pytest -m "spark and not long" -q
+	@UNSKEW_TEST_MODE=connect $(BIN)/pytest -m "spark and not long" -q
 
 lint: $(READY) ## Check style, types, import rules, pages and generated tables
 	@$(BIN)/ruff check .
@@ -36,7 +36,7 @@ lint: $(READY) ## Check style, types, import rules, pages and generated tables
 	@$(BIN)/pymarkdown scan $(PAGES)
 
 bench: $(READY) ## Measure speed; prints ratios to their yardsticks
-	@$(BIN)/evenkeel bench
+	@$(BIN)/unskew bench
 
 chaos: $(READY) java ## Kill drivers and executors of a stateful stream; check every row
 	@$(BIN)/python tools/chaos.py $(CHAOS)

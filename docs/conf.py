@@ -6,11 +6,11 @@ import re
 from importlib.metadata import version as installed
 from typing import Any
 
-project = "evenkeel"
-author = "the evenkeel authors"
-release = installed("evenkeel")
+project = "unskew"
+author = "the unskew authors"
+release = installed("unskew")
 version = ".".join(release.split(".")[:2])
-html_title = f"evenkeel {release}"
+html_title = f"unskew {release}"
 
 extensions = [
     "myst_parser",

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytest_plugins = ["evenkeel.testing.fixtures"]
+pytest_plugins = ["unskew.testing.fixtures"]
 Command = Callable[..., tuple[object, str, str]]
 
 
@@ -54,13 +54,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # Tables must not be left behind in the working directory.
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
-    if os.environ.get("EVENKEEL_TEST_MODE") == "connect":
+    if os.environ.get("UNSKEW_TEST_MODE") == "connect":
         # The same tests through Spark Connect: a server on this machine, started by the client.
         # Its Python workers start in another folder and must find functions of the tests.
         folders = [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
         settings["spark.remote"] = settings.pop("spark.master")
-    session = SparkSession.builder.appName("evenkeel-tests").config(map=settings).getOrCreate()
+    session = SparkSession.builder.appName("unskew-tests").config(map=settings).getOrCreate()
     if "spark.remote" not in settings:
         session.sparkContext.setLogLevel("ERROR")
     yield session
@@ -69,12 +69,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run `evenkeel WORDS`; gives exit code, standard output and error output."""
+    """Run `unskew WORDS`; gives exit code, standard output and error output."""
 
     def command(*words: str) -> tuple[object, str, str]:
-        from evenkeel import cli
+        from unskew import cli
 
-        monkeypatch.setattr(sys, "argv", ["evenkeel", *words])
+        monkeypatch.setattr(sys, "argv", ["unskew", *words])
         with pytest.raises(SystemExit) as stop:
             cli.main()
         output = capsys.readouterr()

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-MANIFEST = ROOT / "examples" / "kubernetes" / "evenkeel-job.yaml"
+MANIFEST = ROOT / "examples" / "kubernetes" / "unskew-job.yaml"
 KUBERNETES = "1.31"
 
 

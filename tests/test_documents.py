@@ -24,9 +24,9 @@ from tests.documents import (
     shape,
 )
 
-from evenkeel import cli
-from evenkeel.apps import ALL
-from evenkeel.workloads import ZipfStream
+from unskew import cli
+from unskew.apps import ALL
+from unskew.workloads import ZipfStream
 
 WITHOUT_SPARK = ["errors.md", "planners.md", "simulator.md"]
 GUIDES = ["README.md", "batch.md", "costs.md", "how-to.md", "start.md", "state.md"]
@@ -69,9 +69,9 @@ def run(command, monkeypatch):
 
 def check(command, monkeypatch):
     """Run it and compare what it prints with the document, but for numbers."""
-    assert command.words[0] == "evenkeel", command.words
+    assert command.words[0] == "unskew", command.words
     code, printed = run(command, monkeypatch)
-    refused = command.output.startswith("evenkeel: ")
+    refused = command.output.startswith("unskew: ")
     assert code == (2 if refused else 0), printed
     if command.output.strip():
         assert shape(printed) == shape(command.output), command.words

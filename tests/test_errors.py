@@ -9,16 +9,16 @@ import inspect
 import numpy as np
 import pytest
 
-from evenkeel import aggregates, errors, rebalancing
-from evenkeel.errors import EvenkeelError, ParameterError, ParameterTypeError, UnknownNameError
-from evenkeel.hashing import hash_keys
-from evenkeel.partitioners import ALL, PartialKey
-from evenkeel.partitioners.serialization import from_json
-from evenkeel.simulator.arrivals import Traffic
-from evenkeel.simulator.cluster import Cluster
-from evenkeel.simulator.counting import count
-from evenkeel.sketches.space_saving import SpaceSaving
-from evenkeel.workloads import FileStream, LogNormalStream, ZipfStream
+from unskew import aggregates, errors, rebalancing
+from unskew.errors import UnskewError, ParameterError, ParameterTypeError, UnknownNameError
+from unskew.hashing import hash_keys
+from unskew.partitioners import ALL, PartialKey
+from unskew.partitioners.serialization import from_json
+from unskew.simulator.arrivals import Traffic
+from unskew.simulator.cluster import Cluster
+from unskew.simulator.counting import count
+from unskew.sketches.space_saving import SpaceSaving
+from unskew.workloads import FileStream, LogNormalStream, ZipfStream
 
 NEEDED = {"workers": 4, "column": "x", "exponent": 1.0, "keys": 9, "messages": 9}
 NEEDED |= {"mu": 1.0, "sigma": 1.0}
@@ -43,10 +43,10 @@ def fields():
 @pytest.mark.parametrize(("kind", "needed", "field"), list(fields()))
 def test_a_field_is_right_or_refused(kind, needed, field):
     for value in NEVER:
-        with pytest.raises(EvenkeelError, match=field):
+        with pytest.raises(UnskewError, match=field):
             kind(**{**needed, field: value})
     for value in SOMETIMES:
-        with contextlib.suppress(EvenkeelError):  # anything else is a failure
+        with contextlib.suppress(UnskewError):  # anything else is a failure
             kind(**{**needed, field: value})
 
 
@@ -139,7 +139,7 @@ def test_partitioners_that_cannot_be_read(text):
 
 @pytest.mark.parametrize("keys", [None, 3, "abc", [[1, 2], [3]], [{}], [object()]])
 def test_keys_that_cannot_be_hashed(keys):
-    with pytest.raises(EvenkeelError):
+    with pytest.raises(UnskewError):
         hash_keys(keys)
 
 
@@ -157,13 +157,13 @@ def test_keys_that_cannot_be_hashed(keys):
 def test_files_that_cannot_be_read(name, content, tmp_path):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(EvenkeelError):
+    with pytest.raises(UnskewError):
         FileStream(path, ("key",))
 
 
 def test_a_folder_or_nothing_is_no_file(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere.csv"):
-        with pytest.raises(EvenkeelError, match=path.name):
+        with pytest.raises(UnskewError, match=path.name):
             FileStream(path, ("key",))
 
 
@@ -179,10 +179,10 @@ def test_long_and_hostile_names_are_shown_short_and_harmless():
 def test_every_error_is_of_the_base_and_of_a_built_in():
     kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
     own = [
-        kind for kind in kinds if kind.__module__ == errors.__name__ and kind is not EvenkeelError
+        kind for kind in kinds if kind.__module__ == errors.__name__ and kind is not UnskewError
     ]
     assert own
     for kind in own:
-        assert issubclass(kind, EvenkeelError)
+        assert issubclass(kind, UnskewError)
         built_in = [base for base in kind.__mro__ if base.__module__ == "builtins"]
         assert built_in[0] not in (Exception, object)

@@ -1,4 +1,4 @@
-"""The core works without Spark, and importing evenkeel costs next to nothing."""
+"""The core works without Spark, and importing unskew costs next to nothing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ HEAVY = {"pyspark", "pandas", "matplotlib", "plotly"}
 @pytest.mark.parametrize(
     ("module", "forbidden"),
     [
-        ("evenkeel", {*HEAVY, "numba", "pyarrow", "numpy"}),
-        ("evenkeel.partitioners", HEAVY),
-        ("evenkeel.simulator.counting", HEAVY),
-        ("evenkeel.cli", HEAVY),
+        ("unskew", {*HEAVY, "numba", "pyarrow", "numpy"}),
+        ("unskew.partitioners", HEAVY),
+        ("unskew.simulator.counting", HEAVY),
+        ("unskew.cli", HEAVY),
     ],
 )
 def test_importing_stays_light(module, forbidden):

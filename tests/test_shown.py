@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.hostile import HOSTILE
 
-from evenkeel.shown import WIDTH, csv_cell, escaped_json, harmless, shown
+from unskew.shown import WIDTH, csv_cell, escaped_json, harmless, shown
 
 # A megabyte at every draw would take minutes.
 BRIEF = sorted(text for text in HOSTILE.values() if len(text) < 1000)

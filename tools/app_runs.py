@@ -1,4 +1,4 @@
-"""What the apps gave: kept results of `evenkeel run APP --compare --json`, as pages show them.
+"""What the apps gave: kept results of `unskew run APP --compare --json`, as pages show them.
 
 The files are docs/results/run-APP.json for generated data and run-APP-STREAM.json for a stream.
 """
@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from rich.console import Console
 
-from evenkeel.apps import ALL
-from evenkeel.cli.run_tables import show
+from unskew.apps import ALL
+from unskew.cli.run_tables import show
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 
@@ -52,7 +52,7 @@ def run_printed(app: str) -> str:
     paper = io.StringIO()
     show(runs, Console(file=paper, width=80, color_system=None))
     lines = [line.rstrip() for line in paper.getvalue().splitlines()]
-    return "\n".join(("```text", f"$ evenkeel run {app} --compare", *lines, "```"))
+    return "\n".join(("```text", f"$ unskew run {app} --compare", *lines, "```"))
 
 
 def run_measured(app: str) -> str:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evenkeel import __version__
+from unskew import __version__
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "site"
@@ -81,9 +81,9 @@ def list_versions() -> None:
     (SITE / "versions.json").write_text(json.dumps(names) + "\n")
     items = "".join(f'<li><a href="{name}/index.html">{name}</a></li>' for name in names)
     (SITE / "index.html").write_text(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>evenkeel</title>'
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>unskew</title>'
         f'<meta http-equiv="refresh" content="0; url={names[0]}/index.html">'
-        f"<h1>evenkeel</h1><ul>{items}</ul></html>\n"
+        f"<h1>unskew</h1><ul>{items}</ul></html>\n"
     )
 
 

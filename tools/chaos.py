@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from evenkeel.testing import LocalCluster
+from unskew.testing import LocalCluster
 
 ROOT = Path(__file__).parent.parent
 ROWS_PER_FILE = 300

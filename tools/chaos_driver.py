@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from evenkeel.spark.state.processor import Processor
-from evenkeel.spark.state.stream import stateful
+from unskew.spark.state.processor import Processor
+from unskew.spark.state.stream import stateful
 
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
@@ -39,7 +39,7 @@ def numbering() -> Processor:
 
 def main(folder: Path, master: str, workers: int) -> None:
     """Run the stream."""
-    builder = SparkSession.builder.master(master).appName("evenkeel-chaos")
+    builder = SparkSession.builder.master(master).appName("unskew-chaos")
     spark = builder.config(map=SETTINGS).getOrCreate()
     rows = (
         spark.readStream.schema("id long, key string")

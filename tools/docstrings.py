@@ -6,7 +6,7 @@ import inspect
 import re
 from typing import Any
 
-from evenkeel.partitioners import Need
+from unskew.partitioners import Need
 
 PARTS = ("When", "Cost", "Paper")
 _PROMISES = {

@@ -7,10 +7,10 @@ import inspect
 from collections import defaultdict
 from pathlib import Path
 
-from evenkeel import errors
-from evenkeel.errors import EvenkeelError
+from unskew import errors
+from unskew.errors import UnskewError
 
-SOURCE = Path(__file__).parent.parent / "src" / "evenkeel"
+SOURCE = Path(__file__).parent.parent / "src" / "unskew"
 
 
 def error_classes() -> str:
@@ -40,9 +40,9 @@ def error_messages() -> str:
     return "\n\n".join(parts)
 
 
-def _classes() -> list[type[EvenkeelError]]:
+def _classes() -> list[type[UnskewError]]:
     kinds = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
-    return [kind for kind in kinds if issubclass(kind, EvenkeelError) and kind is not EvenkeelError]
+    return [kind for kind in kinds if issubclass(kind, UnskewError) and kind is not UnskewError]
 
 
 def _message(kind: str, arguments: list[ast.expr]) -> str:
@@ -52,7 +52,7 @@ def _message(kind: str, arguments: list[ast.expr]) -> str:
     elif kind == "ParameterTypeError":
         text = f"{parts[0]}={{value}} is of type …, not {parts[2]}"
     elif kind == "MissingExtraError":
-        text = f"{parts[0]} is not installed; pip install 'evenkeel[{parts[1]}]'"
+        text = f"{parts[0]} is not installed; pip install 'unskew[{parts[1]}]'"
     else:
         text = parts[0]
     return _one_line(text).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

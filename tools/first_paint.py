@@ -19,8 +19,8 @@ sys.path.insert(0, str(ROOT))
 from tests.browser.chromium import browser  # noqa: E402
 from tests.browser.streams import write  # noqa: E402
 
-from evenkeel.report.live.history import History  # noqa: E402
-from evenkeel.report.live.server import LiveServer  # noqa: E402
+from unskew.report.live.history import History  # noqa: E402
+from unskew.report.live.server import LiveServer  # noqa: E402
 
 PAINT = "performance.getEntriesByType('paint')[0].startTime"
 DRAWN = "performance.getEntriesByName('drawn')[0].startTime"

@@ -17,11 +17,11 @@ from docstrings import PARTS, one_line, promise_of, sections
 from error_table import error_classes, error_messages
 from scheme_pages import scheme_documents, scheme_figures
 
-from evenkeel import rebalancing
-from evenkeel.apps import ALL as APPS
-from evenkeel.experiments.document import cluster_page, papers_page
-from evenkeel.on_cluster import PAPERS as ON_CLUSTER
-from evenkeel.partitioners import ALL
+from unskew import rebalancing
+from unskew.apps import ALL as APPS
+from unskew.experiments.document import cluster_page, papers_page
+from unskew.on_cluster import PAPERS as ON_CLUSTER
+from unskew.partitioners import ALL
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (

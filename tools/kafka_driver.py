@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-import evenkeel as ek
+import unskew
 
 WORKERS = 8
 ROWS_A_BATCH = 2000
@@ -20,7 +20,7 @@ def main(folder: Path, broker: str, jars: Path) -> None:
     """Run both streams until a file says that no more rows will come."""
     spark = (
         SparkSession.builder.master("local[2]")
-        .appName("evenkeel-kafka")
+        .appName("unskew-kafka")
         .config("spark.jars", ",".join(str(each) for each in sorted(jars.glob("*.jar"))))
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -61,7 +61,7 @@ def counting(spark: SparkSession, folder: Path, broker: str):  # type: ignore[no
     def part(rows: pa.Table) -> pa.Table:
         return pa.table({"n": pa.array([rows.num_rows], pa.int64())})
 
-    counts = ek.streaming.groupBy(source(spark, broker), "key", workers=WORKERS).applyInArrow(
+    counts = unskew.streaming.groupBy(source(spark, broker), "key", workers=WORKERS).applyInArrow(
         part, "n bigint", merge=[F.sum("n").alias("n")]
     )
 
@@ -82,7 +82,7 @@ def numbering(spark: SparkSession, folder: Path, broker: str):  # type: ignore[n
         numbered = [{"key": key, "id": each, "n": done + i + 1} for i, each in enumerate(ids)]
         return numbered, {"n": done + len(ids)}
 
-    stream = ek.streaming.stateful(
+    stream = unskew.streaming.stateful(
         source(spark, broker), "key", number, schema="key string, id long, n long",
         state_schema="n long", checkpoint=str(folder / "numbering"), workers=WORKERS, cost="rows",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/batch.md with evenkeel's own plots: `python tools/pictures.py`."""
+"""Draw the pictures of docs/batch.md with unskew's own plots: `python tools/pictures.py`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from evenkeel import cli
-from evenkeel.partitioners import KeyGrouping, Partitioner, PlannedSplit
-from evenkeel.sketches.key_counts import KeyCounts
-from evenkeel.workloads import ZipfStream
+from unskew import cli
+from unskew.partitioners import KeyGrouping, Partitioner, PlannedSplit
+from unskew.sketches.key_counts import KeyCounts
+from unskew.workloads import ZipfStream
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 WORKERS, KEYS, ROWS, SKEW = 16, 2_000, 120_000, 1.2
@@ -22,7 +22,7 @@ WORKERS, KEYS, ROWS, SKEW = 16, 2_000, 120_000, 1.2
 
 def main() -> None:
     """Every scheme on skewed clicks, and the workers' rows hashed and planned."""
-    words = f"evenkeel compare --zipf {SKEW} --keys {KEYS} --messages {ROWS} --workers {WORKERS}"
+    words = f"unskew compare --zipf {SKEW} --keys {KEYS} --messages {ROWS} --workers {WORKERS}"
     sys.argv = [*words.split(), "--plot", str(IMAGES / "compared.png")]
     with suppress(SystemExit):
         cli.main()

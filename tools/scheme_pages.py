@@ -14,11 +14,11 @@ from typing import Any
 
 from docstrings import one_line, promise_of, sections
 
-from evenkeel.partitioners import ALL
-from evenkeel.partitioners.serialization import build
-from evenkeel.simulator.counting import count
-from evenkeel.sketches.key_counts import KeyCounts
-from evenkeel.workloads import ZipfStream
+from unskew.partitioners import ALL
+from unskew.partitioners.serialization import build
+from unskew.simulator.counting import count
+from unskew.sketches.key_counts import KeyCounts
+from unskew.workloads import ZipfStream
 
 _PAPERS = ("consistent-grouping", "partial-key-grouping", "posg")
 _NAMES = {
@@ -140,7 +140,7 @@ def _claims(name: str) -> str:
 
 def _command(name: str) -> str:
     stream = f"--zipf 1.2 --keys {KEYS} --messages {ROWS}"
-    return f"evenkeel simulate {stream} --sources {SOURCES} --workers {WORKERS} --scheme {name}"
+    return f"unskew simulate {stream} --sources {SOURCES} --workers {WORKERS} --scheme {name}"
 
 
 def _capital(text: str) -> str:

@@ -16,10 +16,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from evenkeel import cli
+from unskew import cli
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "first-half-hour.md"
-ON_SPARK = ("evenkeel diagnose",)
+ON_SPARK = ("unskew diagnose",)
 _BLOCK = re.compile(r"(<!-- not run[^>]*-->\n)?^```(console|python)\n(.*?)^```$", re.DOTALL | re.M)
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 extra = sys.argv[1]
-command = str(Path(sys.executable).parent / "evenkeel")
+command = str(Path(sys.executable).parent / "unskew")
 
 
 def there(module: str) -> bool:
@@ -26,7 +26,7 @@ def run(*words: str, code: int = 0) -> str:
 
 
 def import_seconds() -> float:
-    """Processor time of `import evenkeel`, less Python's own; a busy machine does not add to it."""
+    """Processor time of `import unskew`, less Python's own; a busy machine does not add to it."""
 
     def best(program: str) -> float:
         times = []
@@ -37,13 +37,13 @@ def import_seconds() -> float:
             times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         return min(times)
 
-    return best("import evenkeel") - best("pass")
+    return best("import unskew") - best("pass")
 
 
-files = importlib.metadata.files("evenkeel")
-assert any(str(file) == "evenkeel/py.typed" for file in files), "no py.typed"
+files = importlib.metadata.files("unskew")
+assert any(str(file) == "unskew/py.typed" for file in files), "no py.typed"
 seconds = import_seconds()
-assert seconds < 0.3, f"import evenkeel takes {seconds:.2f} s"
+assert seconds < 0.3, f"import unskew takes {seconds:.2f} s"
 
 stream = ["--zipf", "1.2", "--keys", "500", "--messages", "5000", "--workers", "5"]
 assert json.loads(run("simulate", *stream, "--scheme", "pkg", "--json"))["messages"] == 5000
@@ -57,16 +57,16 @@ assert claims, "reproduce gave no claims"
 if extra in ("core", "sdist"):
     assert not any(map(there, ("pyspark", "pandas", "matplotlib", "plotly"))), "too much installed"
     for words in (["diagnose", "keys.csv", "--key", "key"], ["run", "wordcount"], ["demo"]):
-        assert "pip install 'evenkeel[spark]'" in run(*words, code=2), words
+        assert "pip install 'unskew[spark]'" in run(*words, code=2), words
     wanted = ["compare", *stream, "--plot", "schemes.png"]
-    assert "pip install 'evenkeel[plot]'" in run(*wanted, code=2)
+    assert "pip install 'unskew[plot]'" in run(*wanted, code=2)
 if extra == "plot":
     run("compare", *stream, "--plot", "schemes.png")
     assert Path("schemes.png").read_bytes().startswith(b"\x89PNG")
 if extra == "spark":
-    import evenkeel
+    import unskew
 
-    assert all(hasattr(evenkeel, name) for name in evenkeel.__all__)
+    assert all(hasattr(unskew, name) for name in unskew.__all__)
     # Without Java it must say so in one line; with it, it works.
     done = subprocess.run(
         [command, "diagnose", "keys.csv", "--key", "key", "--workers", "4", "--json"],
@@ -87,4 +87,4 @@ if extra == "docs":
     assert there("sphinx")
 if extra == "dev":
     assert all(map(there, ("pytest", "hypothesis", "pyspark", "sphinx", "matplotlib")))
-print(f"{extra:8} installs and works; import evenkeel takes {seconds * 1000:.0f} ms")
+print(f"{extra:8} installs and works; import unskew takes {seconds * 1000:.0f} ms")

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from evenkeel.aggregates import Aggregate
+from unskew.aggregates import Aggregate
 
 
 def same(left: Any, right: Any) -> bool:

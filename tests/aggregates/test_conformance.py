@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.aggregates import conformance
 from tests.aggregates.longest import Longest
 
-from evenkeel.aggregates import ALL, Count
+from unskew.aggregates import ALL, Count
 
 AGGREGATES = [*(kind("x") for kind in ALL.values()), Count(), Longest("x")]  # type: ignore[call-arg]
 every_aggregate = pytest.mark.parametrize("aggregate", AGGREGATES, ids=repr)

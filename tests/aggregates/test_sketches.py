@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenkeel.aggregates import Distinct, Quantiles, TopK
-from evenkeel.errors import ParameterError
+from unskew.aggregates import Distinct, Quantiles, TopK
+from unskew.errors import ParameterError
 
 
 def result(aggregate, values, parts=1):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.apps import costly_groups as job
-from evenkeel.errors import UnknownNameError
-from evenkeel.testing import assert_same_result, skewed
+from unskew.apps import costly_groups as job
+from unskew.errors import UnknownNameError
+from unskew.testing import assert_same_result, skewed
 
 
 @pytest.mark.spark

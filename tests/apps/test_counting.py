@@ -6,10 +6,10 @@ import pytest
 from tests.spark.cases import assert_cases_agree
 from tests.spark.streams import final, read_batches, run_stream, write_batches
 
-from evenkeel.apps import ALL, in_degree, load, wordcount
-from evenkeel.apps.running import Runner
-from evenkeel.errors import UnknownNameError
-from evenkeel.testing import assert_same_result
+from unskew.apps import ALL, in_degree, load, wordcount
+from unskew.apps.running import Runner
+from unskew.errors import UnknownNameError
+from unskew.testing import assert_same_result
 
 pytestmark = pytest.mark.spark
 

@@ -11,9 +11,9 @@ from sklearn import datasets
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from evenkeel.apps import decision_tree as app
-from evenkeel.apps.tree_growing import Tree, grow, local_histograms
-from evenkeel.errors import InputError
+from unskew.apps import decision_tree as app
+from unskew.apps.tree_growing import Tree, grow, local_histograms
+from unskew.errors import InputError
 
 DATA = {"breast cancer": datasets.load_breast_cancer, "wine": datasets.load_wine}
 

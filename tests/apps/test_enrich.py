@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.spark.cases import assert_cases_agree
 
-from evenkeel.apps import enrich as app
-from evenkeel.testing import skewed
+from unskew.apps import enrich as app
+from unskew.testing import skewed
 
 
 @pytest.mark.spark

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from tests.apps.test_heavy_hitters import summaries
 
-from evenkeel.apps import decision_tree
-from evenkeel.hashing import hash_keys
-from evenkeel.partitioners import KeyGrouping, PartialKey, Partitioner, ShuffleGrouping
-from evenkeel.workloads import ZipfStream
+from unskew.apps import decision_tree
+from unskew.hashing import hash_keys
+from unskew.partitioners import KeyGrouping, PartialKey, Partitioner, ShuffleGrouping
+from unskew.workloads import ZipfStream
 
 FEATURES, CLASSES, ROWS = 7, 3, 3_000
 COUNTERS = 50

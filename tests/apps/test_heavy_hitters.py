@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.apps import heavy_hitters as app
-from evenkeel.hashing import hash_keys
-from evenkeel.partitioners import KeyGrouping, PartialKey, Partitioner, ShuffleGrouping
-from evenkeel.testing import skewed
-from evenkeel.workloads import ZipfStream
+from unskew.apps import heavy_hitters as app
+from unskew.hashing import hash_keys
+from unskew.partitioners import KeyGrouping, PartialKey, Partitioner, ShuffleGrouping
+from unskew.testing import skewed
+from unskew.workloads import ZipfStream
 
 
 def summaries(keys: list[str | None], partitioner: Partitioner, counters: int) -> app.Heaviest:

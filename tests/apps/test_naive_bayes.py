@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.naive_bayes import MultinomialNB
 
-from evenkeel.apps import naive_bayes as app
-from evenkeel.apps.naive_bayes import Model
-from evenkeel.apps.running import Runner
+from unskew.apps import naive_bayes as app
+from unskew.apps.naive_bayes import Model
+from unskew.apps.running import Runner
 
 _documents = st.lists(
     st.tuples(st.lists(st.sampled_from("abcdef"), max_size=6), st.sampled_from(["x", "y", "z"])),

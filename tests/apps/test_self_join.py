@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.apps import self_join as app
-from evenkeel.apps.replaying import Replay
-from evenkeel.apps.running import Runner
-from evenkeel.errors import SessionError
-from evenkeel.testing import assert_same_result
+from unskew.apps import self_join as app
+from unskew.apps.replaying import Replay
+from unskew.apps.running import Runner
+from unskew.errors import SessionError
+from unskew.testing import assert_same_result
 
 HOUR = 3_600_000_000
 trades = st.lists(
@@ -73,7 +73,7 @@ def test_the_stream_gives_the_pairs_of_a_join(spark, tmp_path):
     trades = app.prepared(small(spark))
     replay = Replay.of(trades, 4, tmp_path, "at")
     folder = replay.scratch()
-    if os.environ.get("EVENKEEL_TEST_MODE") == "connect":
+    if os.environ.get("UNSKEW_TEST_MODE") == "connect":
         with pytest.raises(SessionError, match="classic session"):
             app.joined(replay.stream(), folder)
         return
@@ -89,7 +89,7 @@ def test_the_stream_gives_the_pairs_of_a_join(spark, tmp_path):
 @pytest.mark.spark
 def test_a_run_tells_latency_and_migration(spark, tmp_path):
     runner = Runner(app.APP, small(spark).limit(200), 3, batches=2, folder=tmp_path)
-    if os.environ.get("EVENKEEL_TEST_MODE") == "connect":
+    if os.environ.get("UNSKEW_TEST_MODE") == "connect":
         with pytest.raises(SessionError, match="classic session"):
             runner.run("kg")
         return

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from evenkeel.apps import tpch_data
-from evenkeel.apps import tpch_q5 as app
-from evenkeel.apps.running import Runner
-from evenkeel.errors import InputError, SessionError
+from unskew.apps import tpch_data
+from unskew.apps import tpch_q5 as app
+from unskew.apps.running import Runner
+from unskew.errors import InputError, SessionError
 
 START = tpch_data.START
 
@@ -98,7 +98,7 @@ def test_every_window_is_that_of_sql(spark, events, tmp_path):
     rows = spark.createDataFrame(events)
     runner = Runner(app.APP, rows, workers=3, batches=4, folder=tmp_path)
     assert len({row["until"] for row in runner.reference.rows}) > 10
-    if os.environ.get("EVENKEEL_TEST_MODE") == "connect":
+    if os.environ.get("UNSKEW_TEST_MODE") == "connect":
         with pytest.raises(SessionError, match="classic session"):
             runner.run("mixed")
         return

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from evenkeel.benchmarks import posg
+from unskew.benchmarks import posg
 
 
 def test_costs_are_those_it_names():

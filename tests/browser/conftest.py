@@ -9,8 +9,8 @@ from tests.browser import streams
 from tests.browser.chromium import Browser, Page
 from tests.browser.chromium import browser as chromium
 
-from evenkeel.report.live.history import History
-from evenkeel.report.live.server import LiveServer
+from unskew.report.live.history import History
+from unskew.report.live.server import LiveServer
 
 
 @pytest.fixture(scope="session")

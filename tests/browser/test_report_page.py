@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.report.results import write_results
 
-from evenkeel.report.results.page import result_page
-from evenkeel.report.results.reading import read_results
+from unskew.report.results.page import result_page
+from unskew.report.results.reading import read_results
 
 pytestmark = pytest.mark.browser
 

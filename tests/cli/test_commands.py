@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evenkeel.partitioners import ALL
+from unskew.partitioners import ALL
 
 FIELDS = {
     "scheme",

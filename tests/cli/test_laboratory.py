@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from evenkeel.experiments import PAPERS
+from unskew.experiments import PAPERS
 
 SMALL = ["--zipf", "1.2", "--keys", "500", "--messages", "20000", "--workers", "5"]
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkeel.partitioners.serialization import from_json
-from evenkeel.rebalancing import ALL
+from unskew.partitioners.serialization import from_json
+from unskew.rebalancing import ALL
 
 FIELDS = {
     "algorithm",

@@ -30,7 +30,7 @@ def test_compare_prints_the_contract(run, spark, text):
 
 def test_a_kept_result_has_a_form_in_json():
     pytest.importorskip("pyspark")
-    from evenkeel.apps.running import in_json
+    from unskew.apps.running import in_json
 
     row = {"at": datetime(2026, 1, 1), "n": 3, "price": Decimal("1.50"), "odd": math.nan}
     assert in_json(row) == {"at": "2026-01-01 00:00:00", "n": 3, "price": "1.50", "odd": "nan"}

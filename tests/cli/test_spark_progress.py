@@ -7,12 +7,12 @@ import time
 import pytest
 from rich.console import Console
 
-from evenkeel.cli import spark_progress
+from unskew.cli import spark_progress
 
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(
-        os.environ.get("EVENKEEL_TEST_MODE") == "connect",
+        os.environ.get("UNSKEW_TEST_MODE") == "connect",
         reason="the command line starts a classic session, and its bar asks that one's status",
     ),
 ]

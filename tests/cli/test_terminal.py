@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cli import COMMANDS, terminal
-from evenkeel.partitioners import ALL
+from unskew.cli import COMMANDS, terminal
+from unskew.partitioners import ALL
 
 every_command = pytest.mark.parametrize("name", COMMANDS)
 
@@ -23,20 +23,20 @@ def test_help_has_examples_and_json_and_fits(run, name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = run(name, "--help")
     assert code == 0
-    assert f"evenkeel {name} " in out.split("Example")[1]
+    assert f"unskew {name} " in out.split("Example")[1]
     assert "--json" in out
     assert max(map(len, out.splitlines())) <= 80
 
 
 @every_command
 def test_the_overview_says_what_each_command_says_itself(name):
-    command = getattr(import_module(f"evenkeel.cli.{name}"), name)
+    command = getattr(import_module(f"unskew.cli.{name}"), name)
     assert " ".join(command.__doc__.split("\n\n")[0].split()) == COMMANDS[name]
 
 
 def test_the_overview_loads_no_command():
     program = (
-        "import sys; sys.argv = ['evenkeel', '--help']\nfrom evenkeel.cli import main\n"
+        "import sys; sys.argv = ['unskew', '--help']\nfrom unskew.cli import main\n"
         "try: main()\nexcept SystemExit: print(*sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -48,15 +48,15 @@ def test_the_overview_loads_no_command():
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("evenkeel re", {"rebalance", "reproduce", "report"}),
-        ("evenkeel simulate --scheme static", {"static-two-choices"}),
-        ("evenkeel reproduce partial", {"partial-key-grouping"}),
-        ("evenkeel rebalance --algorithm mixed-", {"mixed-bf"}),
-        ("evenkeel watch --ho", {"--host"}),
+        ("unskew re", {"rebalance", "reproduce", "report"}),
+        ("unskew simulate --scheme static", {"static-two-choices"}),
+        ("unskew reproduce partial", {"partial-key-grouping"}),
+        ("unskew rebalance --algorithm mixed-", {"mixed-bf"}),
+        ("unskew watch --ho", {"--host"}),
     ],
 )
 def test_completion(run, monkeypatch, words, offered):
-    monkeypatch.setenv("_EVENKEEL_COMPLETE", "complete_bash")
+    monkeypatch.setenv("_UNSKEW_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
     code, out, _ = run()
@@ -98,7 +98,7 @@ def test_bars_tell_rows_a_second_and_the_time_left(monkeypatch):
 @pytest.mark.long  # a minute: the demo has to come to its first Python worker
 @pytest.mark.spark
 def test_ctrl_c_stops_spark_and_leaves_no_java(tmp_path):
-    program = "import sys; from evenkeel.cli import main; sys.argv[0] = 'evenkeel'; main()"
+    program = "import sys; from unskew.cli import main; sys.argv[0] = 'unskew'; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "demo", "--out", str(tmp_path)],
         stderr=subprocess.PIPE,

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from evenkeel.experiments.document import papers_page
+from unskew.experiments.document import papers_page
 
 
 def claim(text: str, holds: bool, why: str = "") -> dict[str, object]:

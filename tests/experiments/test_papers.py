@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkeel.experiments import PAPERS, streams
-from evenkeel.experiments.partial_key_grouping import tables
-from evenkeel.experiments.running import reproduce
-from evenkeel.experiments.specification import Paper, Setting
-from evenkeel.workloads import LogNormalStream
+from unskew.experiments import PAPERS, streams
+from unskew.experiments.partial_key_grouping import tables
+from unskew.experiments.running import reproduce
+from unskew.experiments.specification import Paper, Setting
+from unskew.workloads import LogNormalStream
 
 OURS = [PAPERS[name] for name in ("consistent-grouping", "partial-key-grouping")]
 every_paper = pytest.mark.parametrize("paper", OURS, ids=lambda paper: paper.name)
@@ -26,7 +26,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
         return quick // 100
 
     for name, module in list(sys.modules.items()):
-        if name.startswith("evenkeel.experiments") and hasattr(module, "size"):
+        if name.startswith("unskew.experiments") and hasattr(module, "size"):
             monkeypatch.setattr(module, "size", size)
     short = LogNormalStream(1.789, 2.366, 10_000)
     monkeypatch.setattr(tables, "lognormal", lambda setting, number: short)

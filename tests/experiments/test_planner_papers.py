@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkeel.experiments import PAPERS
-from evenkeel.experiments.partitioning_functions.growth import SCHEMES, Grown
-from evenkeel.experiments.partitioning_functions.size_and_time import Timed
-from evenkeel.experiments.running import reproduce
-from evenkeel.experiments.skewness_and_variance.appendix import Adjusted
-from evenkeel.experiments.skewness_and_variance.examples import Perfect
-from evenkeel.experiments.skewness_and_variance.planning import Hashed, Load, Planned, rivals
-from evenkeel.experiments.specification import Setting
+from unskew.experiments import PAPERS
+from unskew.experiments.partitioning_functions.growth import SCHEMES, Grown
+from unskew.experiments.partitioning_functions.size_and_time import Timed
+from unskew.experiments.running import reproduce
+from unskew.experiments.skewness_and_variance.appendix import Adjusted
+from unskew.experiments.skewness_and_variance.examples import Perfect
+from unskew.experiments.skewness_and_variance.planning import Hashed, Load, Planned, rivals
+from unskew.experiments.specification import Setting
 
 
 @pytest.mark.parametrize(

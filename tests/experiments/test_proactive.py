@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenkeel.experiments.proactive import PAPER
-from evenkeel.experiments.proactive.bounds import BOUNDS, Expectation, formula
-from evenkeel.experiments.proactive.loads import FIG4, FIG5
-from evenkeel.experiments.proactive.parameters import FIGURES
-from evenkeel.experiments.proactive.streams import (
+from unskew.experiments.proactive import PAPER
+from unskew.experiments.proactive.bounds import BOUNDS, Expectation, formula
+from unskew.experiments.proactive.loads import FIG4, FIG5
+from unskew.experiments.proactive.parameters import FIGURES
+from unskew.experiments.proactive.streams import (
     ORACLE,
     POSG,
     ROUND_ROBIN,
@@ -20,11 +20,11 @@ from evenkeel.experiments.proactive.streams import (
     Scheduled,
     late_knowledge,
 )
-from evenkeel.experiments.proactive.timeline import Change
-from evenkeel.experiments.reading import the, where
-from evenkeel.experiments.specification import Setting
-from evenkeel.partitioners import FullKnowledge, ShuffleGrouping
-from evenkeel.simulator.completion import CostlyRows, complete
+from unskew.experiments.proactive.timeline import Change
+from unskew.experiments.reading import the, where
+from unskew.experiments.specification import Setting
+from unskew.partitioners import FullKnowledge, ShuffleGrouping
+from unskew.simulator.completion import CostlyRows, complete
 
 QUICK = Setting(quick=True)
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 import pytest
 from rich.console import Console
 
-from evenkeel.errors import UnknownNameError
-from evenkeel.experiments.plot import Line, Panel, Plot
-from evenkeel.experiments.running import reproduce
-from evenkeel.experiments.specification import Claim, Figure, Paper, Row, Setting
-from evenkeel.experiments.table import summary, table
+from unskew.errors import UnknownNameError
+from unskew.experiments.plot import Line, Panel, Plot
+from unskew.experiments.running import reproduce
+from unskew.experiments.specification import Claim, Figure, Paper, Row, Setting
+from unskew.experiments.table import summary, table
 
 
 @dataclass(frozen=True)

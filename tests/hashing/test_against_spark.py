@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkeel.hashing import hash_ids, hash_keys
+from unskew.hashing import hash_ids, hash_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import KeyTypeError, ParameterError
-from evenkeel.hashing import hash_ids, hash_keys
+from unskew.errors import KeyTypeError, ParameterError
+from unskew.hashing import hash_ids, hash_keys
 
 PAIR = pa.struct({"a": pa.int32(), "b": pa.string()})
 WORDS = ["", "a", None, "ab", "λ" * 20, "a", None, "x" * 100, "y", "ab"]

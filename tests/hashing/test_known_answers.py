@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenkeel.hashing import hash_ids, hash_keys
+from unskew.hashing import hash_ids, hash_keys
 
 A_MOMENT = dt.datetime(2026, 1, 2, 3, 4, 5, 678901)
 PAIR = pa.struct({"a": pa.int32(), "b": pa.string()})
@@ -54,8 +54,8 @@ KNOWN = [
     ("", pa.string(), -7444071767201028348),
     ("a", pa.string(), -8582455328737087284),
     ("Grüße, 世界 😀", pa.string(), 9147107139824479831),
-    ("evenkeel" * 4, pa.string(), 710164302077509866),
-    ("evenkeel" * 12 + "!?-", pa.string(), -6865070409643250897),
+    ("unskew" * 4, pa.string(), 710164302077509866),
+    ("unskew" * 12 + "!?-", pa.string(), -6865070409643250897),
     (b"\x00\xff", pa.binary(), 879945414100663330),
     (b"abc", pa.binary(3), 1423657621850124518),
     (None, pa.string(), 42),

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from evenkeel.on_cluster.counting import SCHEMA, conf, counted, counter
-from evenkeel.on_cluster.ways import WAYS, WORKERS
-from evenkeel.testing import skewed
+from unskew.on_cluster.counting import SCHEMA, conf, counted, counter
+from unskew.on_cluster.ways import WAYS, WORKERS
+from unskew.testing import skewed
 
 PLAIN = ("Spark: more partitions", "Spark: small tasks in turn")
 """Many tasks, and nothing of ours in them."""
@@ -62,10 +62,10 @@ class TestOnSpark:
     def test_settings_are_put_back(self, spark):
         name = "spark.sql.adaptive.enabled"
         before = spark.conf.get(name)
-        with conf(spark, {name: "false", "evenkeel.test": "1"}):
+        with conf(spark, {name: "false", "unskew.test": "1"}):
             assert spark.conf.get(name) == "false"
         assert spark.conf.get(name) == before
-        assert spark.conf.get("evenkeel.test", None) is None
+        assert spark.conf.get("unskew.test", None) is None
 
     def test_counts_are_those_of_the_keys(self, spark, rows):
         parts = WAYS["PKG"].place(rows).mapInArrow(counter(0.0), SCHEMA).dropna(subset=["key"])

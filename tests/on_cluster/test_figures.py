@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import Row as SparkRow
 
-from evenkeel.errors import SessionError
-from evenkeel.experiments.specification import Setting
-from evenkeel.on_cluster import PAPERS
-from evenkeel.on_cluster.counting import Batch, Counting, Stream
-from evenkeel.on_cluster.machines import Running, running, using
-from evenkeel.on_cluster.proactive import Completion, Learning
-from evenkeel.on_cluster.query5 import Query5
-from evenkeel.on_cluster.stateful import Fluctuating, Merged, Stateful, measured
-from evenkeel.spark.streaming import BatchProgress
-from evenkeel.testing import LocalCluster
+from unskew.errors import SessionError
+from unskew.experiments.specification import Setting
+from unskew.on_cluster import PAPERS
+from unskew.on_cluster.counting import Batch, Counting, Stream
+from unskew.on_cluster.machines import Running, running, using
+from unskew.on_cluster.proactive import Completion, Learning
+from unskew.on_cluster.query5 import Query5
+from unskew.on_cluster.stateful import Fluctuating, Merged, Stateful, measured
+from unskew.spark.streaming import BatchProgress
+from unskew.testing import LocalCluster
 
 FIGURES = [(paper, figure) for paper in PAPERS.values() for figure in paper.figures]
 WAITS = {"KG": 9.0, "hashing": 9.0, "round robin": 9.0}

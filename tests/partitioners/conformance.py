@@ -10,8 +10,8 @@ import pickle
 
 import numpy as np
 
-from evenkeel.partitioners.contract import KeyHashes, Need, Partitioner
-from evenkeel.partitioners.serialization import from_json, to_json
+from unskew.partitioners.contract import KeyHashes, Need, Partitioner
+from unskew.partitioners.serialization import from_json, to_json
 
 
 def worker_ids_are_valid(partitioner: Partitioner, stream: KeyHashes) -> None:

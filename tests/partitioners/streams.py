@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from evenkeel.partitioners import (
+from unskew.partitioners import (
     ALL,
     ConsistentGrouping,
     ConsistentRing,
@@ -20,10 +20,10 @@ from evenkeel.partitioners import (
     StaticTwoChoices,
     TwoRandomChoices,
 )
-from evenkeel.partitioners.contract import KeyHashes, Partitioner
-from evenkeel.partitioners.full_knowledge import KeyCosts
-from evenkeel.sketches.cost_pair import CostPair, CostShape
-from evenkeel.sketches.key_counts import KeyCounts
+from unskew.partitioners.contract import KeyHashes, Partitioner
+from unskew.partitioners.full_knowledge import KeyCosts
+from unskew.sketches.cost_pair import CostPair, CostShape
+from unskew.sketches.key_counts import KeyCounts
 
 POOL = np.random.default_rng(7).integers(0, 2**64, 64, dtype=np.uint64)
 """Hashes like those of real keys; and both ends of the range, where shifts and signs go wrong."""

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.partitioners.streams import streams
 
-from evenkeel.errors import ParameterError
-from evenkeel.hashing.ring import ring_points
-from evenkeel.kernels.choices import candidates, prime_at_least
-from evenkeel.kernels.mixing import below, mix, salted
-from evenkeel.partitioners import BoundedRing, ConsistentGrouping, RandomChoices
-from evenkeel.workloads import ZipfStream
+from unskew.errors import ParameterError
+from unskew.hashing.ring import ring_points
+from unskew.kernels.choices import candidates, prime_at_least
+from unskew.kernels.mixing import below, mix, salted
+from unskew.partitioners import BoundedRing, ConsistentGrouping, RandomChoices
+from unskew.workloads import ZipfStream
 
 capacities = st.sampled_from([1, 2, 3, 7, 64])
 slacks = st.sampled_from([0.001, 0.01, 0.3, 2.0])

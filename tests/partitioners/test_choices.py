@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.partitioners.streams import streams
 
-from evenkeel.errors import ParameterError
-from evenkeel.kernels.choices import candidates, prime_at_least
-from evenkeel.partitioners import ALL, Need, PartialKey, TwoRandomChoices, WorkerReport
+from unskew.errors import ParameterError
+from unskew.kernels.choices import candidates, prime_at_least
+from unskew.partitioners import ALL, Need, PartialKey, TwoRandomChoices, WorkerReport
 
 hashes = st.integers(0, 2**64 - 1)
 

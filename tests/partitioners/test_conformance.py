@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.partitioners import conformance
 from tests.partitioners.streams import EXAMPLES, streams
 
-from evenkeel.partitioners import ALL
+from unskew.partitioners import ALL
 
 every_partitioner = pytest.mark.parametrize("partitioner", EXAMPLES, ids=repr)
 

@@ -10,8 +10,8 @@ import pytest
 from tests.partitioners import conformance
 from tests.partitioners.streams import POOL
 
-from evenkeel.partitioners import ALL, Need
-from evenkeel.partitioners.contract import Independent
+from unskew.partitioners import ALL, Need
+from unskew.partitioners.contract import Independent
 
 STREAM = np.tile(POOL[:20], 10)
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.partitioners import ConsistentGrouping, WorkerReport
+from unskew.errors import ParameterError
+from unskew.partitioners import ConsistentGrouping, WorkerReport
 
 some_workers = st.lists(st.integers(0, 4), max_size=6)
 

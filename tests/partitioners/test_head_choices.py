@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.partitioners.streams import streams
 
-from evenkeel.errors import ParameterError
-from evenkeel.kernels.choices import candidates, prime_at_least
-from evenkeel.metrics import max_over_mean
-from evenkeel.partitioners import DChoices, WChoices
-from evenkeel.partitioners.head_choices import HeadChoicesRouter, smallest_choices
-from evenkeel.workloads import ZipfStream
+from unskew.errors import ParameterError
+from unskew.kernels.choices import candidates, prime_at_least
+from unskew.metrics import max_over_mean
+from unskew.partitioners import DChoices, WChoices
+from unskew.partitioners.head_choices import HeadChoicesRouter, smallest_choices
+from unskew.workloads import ZipfStream
 
 
 def zipf_keys(exponent, messages=50_000):

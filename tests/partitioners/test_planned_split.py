@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.hashing import hash_ids
-from evenkeel.kernels.replanned import Interval
-from evenkeel.partitioners import Need, PlannedSplit
-from evenkeel.partitioners.planned_split import Lots
-from evenkeel.partitioners.split_planning import plan_split, planned_loads
-from evenkeel.partitioners.split_replanning import replan
-from evenkeel.sketches.key_counts import KeyCounts
-from evenkeel.sketches.space_saving import SpaceSaving
+from unskew.errors import ParameterError
+from unskew.hashing import hash_ids
+from unskew.kernels.replanned import Interval
+from unskew.partitioners import Need, PlannedSplit
+from unskew.partitioners.planned_split import Lots
+from unskew.partitioners.split_planning import plan_split, planned_loads
+from unskew.partitioners.split_replanning import replan
+from unskew.sketches.key_counts import KeyCounts
+from unskew.sketches.space_saving import SpaceSaving
 
 KEYS = np.random.default_rng(3).integers(0, 2**64, 500, dtype=np.uint64)
 weights = st.lists(st.floats(0.1, 1000), max_size=60).map(np.array)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.partitioners import FullKnowledge, Proactive, WorkerReport
-from evenkeel.partitioners.cost_messages import StableCosts, TimeReply, TimeRequest
-from evenkeel.partitioners.cost_tracking import CostTracker, TrackerState
-from evenkeel.partitioners.full_knowledge import KeyCosts
-from evenkeel.partitioners.proactive import ProactiveRouter, SchedulerState
-from evenkeel.sketches.cost_pair import CostPair, CostShape
+from unskew.errors import ParameterError
+from unskew.partitioners import FullKnowledge, Proactive, WorkerReport
+from unskew.partitioners.cost_messages import StableCosts, TimeReply, TimeRequest
+from unskew.partitioners.cost_tracking import CostTracker, TrackerState
+from unskew.partitioners.full_knowledge import KeyCosts
+from unskew.partitioners.proactive import ProactiveRouter, SchedulerState
+from unskew.sketches.cost_pair import CostPair, CostShape
 
 COSTLY, CHEAP = np.uint64(11), np.uint64(22)
 SHAPE = CostShape()

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenkeel.errors import ParameterError, UnknownNameError
-from evenkeel.partitioners import PartialKey, TwoRandomChoices, WChoices
-from evenkeel.partitioners.serialization import build, from_json
+from unskew.errors import ParameterError, UnknownNameError
+from unskew.partitioners import PartialKey, TwoRandomChoices, WChoices
+from unskew.partitioners.serialization import build, from_json
 
 
 def test_settings_are_read_by_type():

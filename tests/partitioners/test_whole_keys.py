@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.partitioners.streams import POOL, streams
 
-from evenkeel.errors import NeedError, ParameterError
-from evenkeel.metrics import max_over_mean
-from evenkeel.partitioners import (
+from unskew.errors import NeedError, ParameterError
+from unskew.metrics import max_over_mean
+from unskew.partitioners import (
     ConsistentRing,
     KeyGrouping,
     OfflineGreedy,
@@ -19,7 +19,7 @@ from evenkeel.partitioners import (
     RoutingTable,
     StaticTwoChoices,
 )
-from evenkeel.sketches.key_counts import KeyCounts
+from unskew.sketches.key_counts import KeyCounts
 
 HASHES = np.random.default_rng(3).integers(0, 2**64, 100_000, dtype=np.uint64)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from evenkeel.partitioners import ConsistentRing, KeyGrouping, RoutingTable
-from evenkeel.rebalancing import ALL, KeyStatistics, Level, MinTable, Mixed, Readj, Rebalancer
+from unskew.partitioners import ConsistentRing, KeyGrouping, RoutingTable
+from unskew.rebalancing import ALL, KeyStatistics, Level, MinTable, Mixed, Readj, Rebalancer
 
 HASHES = np.random.default_rng(11).integers(0, 2**64, 80, dtype=np.uint64)
 HASHES[:2] = [0, 2**64 - 1]

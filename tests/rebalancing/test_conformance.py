@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from tests.rebalancing.cases import PLANNERS, Case, cases, loads_under
 
-from evenkeel.errors import ParameterError
-from evenkeel.partitioners import ConsistentRing, RoutingTable
-from evenkeel.rebalancing import ALL, KeyStatistics, Rebalancer, Stop
+from unskew.errors import ParameterError
+from unskew.partitioners import ConsistentRing, RoutingTable
+from unskew.rebalancing import ALL, KeyStatistics, Rebalancer, Stop
 
 every_planner = pytest.mark.parametrize("planner", PLANNERS.values(), ids=PLANNERS)
 relaxed = settings(deadline=None, max_examples=40)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from tests.rebalancing.cases import Case, cases
 
-from evenkeel.errors import InputError
-from evenkeel.hashing import hash_keys
-from evenkeel.partitioners import KeyGrouping
-from evenkeel.rebalancing import KeyStatistics
-from evenkeel.rebalancing.arrow_form import table_from_arrow, table_to_arrow
-from evenkeel.rebalancing.current_table import table_of
-from evenkeel.sketches.lossy_counting import SlidingLossyCounting
-from evenkeel.workloads import FluctuatingKeys, ZipfStream
+from unskew.errors import InputError
+from unskew.hashing import hash_keys
+from unskew.partitioners import KeyGrouping
+from unskew.rebalancing import KeyStatistics
+from unskew.rebalancing.arrow_form import table_from_arrow, table_to_arrow
+from unskew.rebalancing.current_table import table_of
+from unskew.sketches.lossy_counting import SlidingLossyCounting
+from unskew.workloads import FluctuatingKeys, ZipfStream
 
 
 @given(case=cases())

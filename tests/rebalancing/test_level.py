@@ -10,9 +10,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 from tests.rebalancing.cases import HASHES, Case, cases
 
-from evenkeel.metrics import max_over_mean
-from evenkeel.partitioners import RoutingTable
-from evenkeel.rebalancing import KeyStatistics, Level, MinTable, Mixed, Simple, Stop
+from unskew.metrics import max_over_mean
+from unskew.partitioners import RoutingTable
+from unskew.rebalancing import KeyStatistics, Level, MinTable, Mixed, Simple, Stop
 
 
 def optimum(costs: np.ndarray, workers: int) -> float:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rebalancing.cases import HASHES, Case, cases
 
-from evenkeel.partitioners import RoutingTable
-from evenkeel.rebalancing import (
+from unskew.partitioners import RoutingTable
+from unskew.rebalancing import (
     KeyStatistics,
     LeastLoadFitDecreasing,
     MinMig,
@@ -19,9 +19,9 @@ from evenkeel.rebalancing import (
     Simple,
     Stop,
 )
-from evenkeel.rebalancing.discretisation import discretise
-from evenkeel.rebalancing.outset import Outset
-from evenkeel.rebalancing.records import Records
+from unskew.rebalancing.discretisation import discretise
+from unskew.rebalancing.outset import Outset
+from unskew.rebalancing.records import Records
 
 # Figure 4. With two workers the hash of a key is its worker in the top bit.
 D1, D2 = 0, 1

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rebalancing.cases import HASHES
 
-from evenkeel.kernels.hash_pair import balance_penalty, place_items, utility
-from evenkeel.kernels.readjusting import readjust_items
-from evenkeel.metrics import max_over_min
-from evenkeel.partitioners import ConsistentRing, RoutingTable
-from evenkeel.rebalancing import KeyStatistics, Readj, Redist, Scan
-from evenkeel.rebalancing.current_table import table_of
-from evenkeel.rebalancing.hash_pair import tracked
-from evenkeel.rebalancing.outset import Outset
-from evenkeel.rebalancing.resources import Resources, amount
+from unskew.kernels.hash_pair import balance_penalty, place_items, utility
+from unskew.kernels.readjusting import readjust_items
+from unskew.metrics import max_over_min
+from unskew.partitioners import ConsistentRing, RoutingTable
+from unskew.rebalancing import KeyStatistics, Readj, Redist, Scan
+from unskew.rebalancing.current_table import table_of
+from unskew.rebalancing.hash_pair import tracked
+from unskew.rebalancing.outset import Outset
+from unskew.rebalancing.resources import Resources, amount
 
 # Figure 1: frequencies of X Z V R U Y W L. The figure prints 24 for U and Y, which is 4² + 3² = 25;
 # its ratios are those of 25 where the two differ at all.

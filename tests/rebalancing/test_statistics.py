@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenkeel.errors import EvenkeelError, InputError, ParameterError
-from evenkeel.partitioners import RoutingTable
-from evenkeel.rebalancing import ALL, KeyStatistics
-from evenkeel.rebalancing.discretisation import discretise
+from unskew.errors import UnskewError, InputError, ParameterError
+from unskew.partitioners import RoutingTable
+from unskew.rebalancing import ALL, KeyStatistics
+from unskew.rebalancing.discretisation import discretise
 
 
 @pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf")])
@@ -63,7 +63,7 @@ def test_a_table_with_an_unknown_worker_is_refused() -> None:
     ],
 )
 def test_settings_out_of_range_are_refused(algorithm: str, setting: str, wrong: object) -> None:
-    with pytest.raises(EvenkeelError, match=setting):
+    with pytest.raises(UnskewError, match=setting):
         ALL[algorithm](**{setting: wrong})
 
 

@@ -63,7 +63,7 @@ def documents() -> dict[str, Any]:
     advice = {
         "scheme": "planned-split",
         "why": "the busiest worker would have 3.4 times its share",
-        "code": 'ek.groupBy(df, "user", workers=64).agg(...)',
+        "code": 'unskew.groupBy(df, "user", workers=64).agg(...)',
         "whole_key": "one key has 9.0% of the rows: no scheme can split it",
     }
     return {
@@ -93,7 +93,7 @@ def documents() -> dict[str, Any]:
             "runs": [
                 {"name": "plain Spark", "seconds": 19.2, "same_result": True},
                 {"name": "AQE", "seconds": 17.8, "same_result": True},
-                {"name": "evenkeel", "seconds": 7.1, "same_result": True},
+                {"name": "unskew", "seconds": 7.1, "same_result": True},
             ],
         },
         "paper/result.json": {"paper": "partial-key-grouping", "quick": True, "claims": claims()},

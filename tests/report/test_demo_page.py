@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from evenkeel.report.demo_page import demo_page
+from unskew.report.demo_page import demo_page
 
 REPORT = {
     "rows": 1000,
@@ -8,7 +8,7 @@ REPORT = {
     "ideal": 0.5,
     "runs": [
         {"name": "plain <b>Spark</b>", "seconds": 4.0, "same_result": True},
-        {"name": "evenkeel", "seconds": 1.0, "same_result": False},
+        {"name": "unskew", "seconds": 1.0, "same_result": False},
     ],
 }
 

@@ -14,12 +14,12 @@ import pytest
 from tests.browser import streams
 from tests.hostile import HOSTILE
 
-from evenkeel.errors import InputError
-from evenkeel.report.live.access import Access
-from evenkeel.report.live.export import as_csv
-from evenkeel.report.live.history import History
-from evenkeel.report.live.lines import FIGURES, lines_file
-from evenkeel.report.live.server import LiveServer
+from unskew.errors import InputError
+from unskew.report.live.access import Access
+from unskew.report.live.export import as_csv
+from unskew.report.live.history import History
+from unskew.report.live.lines import FIGURES, lines_file
+from unskew.report.live.server import LiveServer
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_the_history_reads_on(tmp_path):
 
 
 def test_it_reads_what_streams_write(tmp_path):
-    from evenkeel.spark.streaming.feeds import LINES, lines_feed
-    from evenkeel.spark.streaming.progress import BatchProgress
+    from unskew.spark.streaming.feeds import LINES, lines_feed
+    from unskew.spark.streaming.progress import BatchProgress
 
     hottest = (("user\u202e", 3.0), ("b", 1.0))
     written = BatchProgress.of(
@@ -124,10 +124,10 @@ def test_where_the_lines_are(tmp_path):
         lines_file(tmp_path)
     with pytest.raises(InputError, match="there is no folder"):
         lines_file(tmp_path / "nothing")
-    found = streams.write(tmp_path / "checkpoint" / "evenkeel", 0, 1)
+    found = streams.write(tmp_path / "checkpoint" / "unskew", 0, 1)
     assert lines_file(tmp_path / "checkpoint") == lines_file(found) == found
     assert lines_file(tmp_path) == found
-    streams.write(tmp_path / "other" / "evenkeel", 0, 1)
+    streams.write(tmp_path / "other" / "unskew", 0, 1)
     with pytest.raises(InputError, match="several streams"):
         lines_file(tmp_path)
 
@@ -171,8 +171,8 @@ def test_a_token_for_other_hosts():
     assert access.token is not None
     assert len(access.token) >= 32
     assert access.token != Access.of("0.0.0.0").token
-    assert access.allows("anything", f"evenkeel={access.token}")
-    for cookie in (None, "", "evenkeel=", "evenkeel=x", f"other={access.token}", "\x00;;=", "é=é"):
+    assert access.allows("anything", f"unskew={access.token}")
+    for cookie in (None, "", "unskew=", "unskew=x", f"other={access.token}", "\x00;;=", "é=é"):
         assert not access.allows("127.0.0.1", cookie)
 
 
@@ -192,7 +192,7 @@ def test_the_csv_holds_no_formula_and_no_control_character(tmp_path):
 def test_the_command_needs_no_spark_and_ends_by_ctrl_c(tmp_path):
     streams.write(tmp_path, 0, 3)
     program = (
-        "import sys; from evenkeel.cli import main; sys.argv[0] = 'evenkeel'\n"
+        "import sys; from unskew.cli import main; sys.argv[0] = 'unskew'\n"
         "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); main()"
     )
     process = subprocess.Popen(

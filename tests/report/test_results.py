@@ -6,9 +6,9 @@ import re
 import pytest
 from tests.report.results import documents, write_results
 
-from evenkeel.errors import InputError
-from evenkeel.report.results.page import result_page
-from evenkeel.report.results.reading import SHAPES, kind_of, read_results
+from unskew.errors import InputError
+from unskew.report.results.page import result_page
+from unskew.report.results.reading import SHAPES, kind_of, read_results
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 import pytest
 
-from evenkeel.errors import NeedError
-from evenkeel.partitioners import ConsistentGrouping, KeyGrouping, Need, PartialKey, ShuffleGrouping
-from evenkeel.simulator.comparing import compare, legal
+from unskew.errors import NeedError
+from unskew.partitioners import ConsistentGrouping, KeyGrouping, Need, PartialKey, ShuffleGrouping
+from unskew.simulator.comparing import compare, legal
 
 
 def row(scheme, level, replication):

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.hashing import hash_ids
-from evenkeel.partitioners import FullKnowledge, Proactive, ShuffleGrouping, WorkerReport
-from evenkeel.partitioners.full_knowledge import KeyCosts
-from evenkeel.simulator.completion import CostlyRows, complete
+from unskew.errors import ParameterError
+from unskew.hashing import hash_ids
+from unskew.partitioners import FullKnowledge, Proactive, ShuffleGrouping, WorkerReport
+from unskew.partitioners.full_knowledge import KeyCosts
+from unskew.simulator.completion import CostlyRows, complete
 
 
 def example() -> tuple[CostlyRows, KeyCosts]:

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.partitioners.streams import EXAMPLES, streams
 
-from evenkeel.errors import ParameterError
-from evenkeel.partitioners import OnlineGreedy, PartialKey, RandomChoices, ShuffleGrouping
-from evenkeel.simulator.counting import count
-from evenkeel.simulator.sources import Sources
-from evenkeel.workloads import ZipfStream
+from unskew.errors import ParameterError
+from unskew.partitioners import OnlineGreedy, PartialKey, RandomChoices, ShuffleGrouping
+from unskew.simulator.counting import count
+from unskew.simulator.sources import Sources
+from unskew.workloads import ZipfStream
 
 
 class ListStream:

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.partitioners import (
+from unskew.errors import ParameterError
+from unskew.partitioners import (
     ConsistentGrouping,
     KeyGrouping,
     PartialKey,
     ShuffleGrouping,
 )
-from evenkeel.simulator.arrivals import Traffic
-from evenkeel.simulator.cluster import Cluster, Phase
-from evenkeel.simulator.queueing import QueueingResult, simulate_queueing
+from unskew.simulator.arrivals import Traffic
+from unskew.simulator.cluster import Cluster, Phase
+from unskew.simulator.queueing import QueueingResult, simulate_queueing
 
 ONE = Cluster.equal(1, mean=1.0)
 

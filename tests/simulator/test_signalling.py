@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from evenkeel.errors import ParameterError
-from evenkeel.partitioners import ConsistentGrouping, KeyGrouping, ShuffleGrouping
-from evenkeel.simulator.arrivals import Traffic
-from evenkeel.simulator.cluster import Cluster
-from evenkeel.simulator.queueing import simulate_queueing
-from evenkeel.simulator.signalling import SignalBoard, Signalling
-from evenkeel.simulator.workers import Workers
-from evenkeel.workloads import ZipfStream
+from unskew.errors import ParameterError
+from unskew.partitioners import ConsistentGrouping, KeyGrouping, ShuffleGrouping
+from unskew.simulator.arrivals import Traffic
+from unskew.simulator.cluster import Cluster
+from unskew.simulator.queueing import simulate_queueing
+from unskew.simulator.signalling import SignalBoard, Signalling
+from unskew.simulator.workers import Workers
+from unskew.workloads import ZipfStream
 
 
 def test_a_source_hears_a_worker_only_with_the_acknowledgement_of_its_own_row() -> None:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.hashing import hash_ids
-from evenkeel.kernels.cost_pair import cell
-from evenkeel.sketches.cost_pair import CostPair, CostShape
-from evenkeel.workloads import ZipfStream
+from unskew.errors import ParameterError
+from unskew.hashing import hash_ids
+from unskew.kernels.cost_pair import cell
+from unskew.sketches.cost_pair import CostPair, CostShape
+from unskew.workloads import ZipfStream
 
 SMALL = CostShape(epsilon=0.3, delta=0.1)
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.sketches.key_counts import KeyCounts
-from evenkeel.sketches.key_table import KeyTable, PairSet
+from unskew.errors import ParameterError
+from unskew.sketches.key_counts import KeyCounts
+from unskew.sketches.key_table import KeyTable, PairSet
 
 hashes = st.integers(0, 2**64 - 1)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.sketches.lossy_counting import LossyCounting, SlidingLossyCounting
+from unskew.errors import ParameterError
+from unskew.sketches.lossy_counting import LossyCounting, SlidingLossyCounting
 
 streams = st.lists(st.integers(0, 30).map(lambda i: i * i % 37), max_size=400).map(
     lambda keys: np.array(keys, dtype=np.uint64)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.sketches.space_saving import SpaceSaving
+from unskew.errors import ParameterError
+from unskew.sketches.space_saving import SpaceSaving
 
 small_streams = st.lists(st.integers(0, 30), max_size=400).map(
     lambda keys: np.array(keys, dtype=np.uint64)

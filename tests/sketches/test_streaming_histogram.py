@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.errors import ParameterError
-from evenkeel.sketches.streaming_histogram import StreamingHistogram
+from unskew.errors import ParameterError
+from unskew.sketches.streaming_histogram import StreamingHistogram
 
 numbers = st.lists(st.floats(-1e6, 1e6), max_size=60).map(lambda values: np.array(values))
 few = st.lists(st.sampled_from([-2.5, 0.0, 1.0, 7.0]), max_size=40).map(

@@ -8,7 +8,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from evenkeel.testing import assert_same_result
+from unskew.testing import assert_same_result
 
 
 def together(cases: Iterable[tuple[str, DataFrame]]) -> DataFrame:

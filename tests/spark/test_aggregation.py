@@ -12,23 +12,23 @@ from tests.aggregates.conformance import same
 from tests.aggregates.longest import Longest
 from tests.spark.frames import KEYS, awkward
 
-import evenkeel as ek
-from evenkeel.errors import KeyTypeError, NeedError, ParameterError, SchemaError, UnknownNameError
-from evenkeel.spark import aggregate_functions
-from evenkeel.spark.retries import physical_plan
-from evenkeel.testing import assert_same_result
+import unskew
+from unskew.errors import KeyTypeError, NeedError, ParameterError, SchemaError, UnknownNameError
+from unskew.spark import aggregate_functions
+from unskew.spark.retries import physical_plan
+from unskew.testing import assert_same_result
 
 pytestmark = pytest.mark.spark
 
 OURS = {
-    "rows": ek.count(),
-    "there": ek.count("number"),
-    "total": ek.sum("money"),
-    "sum": ek.sum("id"),
-    "mean": ek.mean("money"),
-    "average": ek.mean("id"),
-    "least": ek.min("number"),
-    "most": ek.max("money"),
+    "rows": unskew.count(),
+    "there": unskew.count("number"),
+    "total": unskew.sum("money"),
+    "sum": unskew.sum("id"),
+    "mean": unskew.mean("money"),
+    "average": unskew.mean("id"),
+    "least": unskew.min("number"),
+    "most": unskew.max("money"),
 }
 
 
@@ -53,13 +53,13 @@ def frame(spark):
 @pytest.mark.parametrize("key", KEYS, ids="-".join)
 def test_split_aggregates_are_sparks(frame, key):
     scheme = "planned-split" if len(key) == 1 else "pkg"
-    split = ek.groupBy(frame, *key, workers=3, scheme=scheme).agg(**OURS)
+    split = unskew.groupBy(frame, *key, workers=3, scheme=scheme).agg(**OURS)
     assert_same_result(split, frame.groupBy(*key).agg(*sparks()))
 
 
 def test_algebraic_aggregates_are_left_to_spark(frame, caplog):
-    with caplog.at_level("INFO", logger="evenkeel"):
-        result = ek.groupBy(frame, "word").agg(F.max("id"), **OURS)
+    with caplog.at_level("INFO", logger="unskew"):
+        result = unskew.groupBy(frame, "word").agg(F.max("id"), **OURS)
     assert "combines these aggregates before the shuffle" in caplog.text
     assert "shufflepartitionid" not in physical_plan(result)
     assert result.columns[:3] == ["word", "max(id)", "rows"]
@@ -67,19 +67,19 @@ def test_algebraic_aggregates_are_left_to_spark(frame, caplog):
 
 
 def test_sparks_own_aggregates_by_a_scheme_that_keeps_keys_whole(frame):
-    result = ek.groupBy(frame, "word", workers=3, scheme="kg").agg(ids=F.sum("id"))
+    result = unskew.groupBy(frame, "word", workers=3, scheme="kg").agg(ids=F.sum("id"))
     assert_same_result(result, frame.groupBy("word").agg(F.sum("id").alias("ids")))
     with pytest.raises(NeedError, match="whole-key"):
-        ek.groupBy(frame, "word", workers=3, scheme="pkg").agg(F.sum("id"))
+        unskew.groupBy(frame, "word", workers=3, scheme="pkg").agg(F.sum("id"))
 
 
 PYTHON = {
     "longest": Longest("word"),
-    "top": ek.top_k("part", 2),
-    "different": ek.distinct("money"),
-    "middle": ek.quantiles("id", (0.0, 0.5, 1.0)),
-    "rows": ek.count(),
-    "mean": ek.mean("money"),
+    "top": unskew.top_k("part", 2),
+    "different": unskew.distinct("money"),
+    "middle": unskew.quantiles("id", (0.0, 0.5, 1.0)),
+    "rows": unskew.count(),
+    "mean": unskew.mean("money"),
 }
 
 
@@ -108,7 +108,7 @@ def check_against_each_group(frame, result, key):
 def test_aggregates_in_python_are_those_of_the_whole_group(frame, monkeypatch, by_batch):
     monkeypatch.setattr(aggregate_functions, "BY_BATCH", by_batch)
     key = ["word"] if by_batch else ["part", "pair"]
-    result = ek.groupBy(frame, *key, workers=3, scheme="planned-split").agg(**PYTHON)
+    result = unskew.groupBy(frame, *key, workers=3, scheme="planned-split").agg(**PYTHON)
     assert result.columns == [*key, *PYTHON]
     assert dict(result.dtypes)["mean"] == "decimal(16,7)"
     check_against_each_group(frame, result, key)
@@ -116,39 +116,39 @@ def test_aggregates_in_python_are_those_of_the_whole_group(frame, monkeypatch, b
 
 def test_level_keys_are_aggregated_in_one_step(spark):
     level = spark.range(4096).selectExpr("id % 2048 key", "id")
-    result = ek.groupBy(level, "key").agg(ek.distinct("id"))
+    result = unskew.groupBy(level, "key").agg(unskew.distinct("id"))
     assert physical_plan(result).count("ArrowAggregatePython") == 1
     assert result.columns == ["key", "distinct(id)"]
     assert result.where("`distinct(id)` <> 2").count() == 0
 
 
 def test_a_plan_made_before_is_followed(frame):
-    made = ek.plan(frame, "word", workers=3)
-    result = ek.groupBy(frame, "word", scheme=made).agg(n=ek.count())
+    made = unskew.plan(frame, "word", workers=3)
+    result = unskew.groupBy(frame, "word", scheme=made).agg(n=unskew.count())
     assert_same_result(result, frame.groupBy("word").agg(F.count(F.lit(1)).alias("n")))
     with pytest.raises(ParameterError, match="the plan is for the key"):
-        ek.groupBy(frame, "part", scheme=made).agg(n=ek.count())
+        unskew.groupBy(frame, "part", scheme=made).agg(n=unskew.count())
     with pytest.raises(ParameterError, match="the plan has workers=3"):
-        ek.groupBy(frame, "word", workers=4, scheme=made)
+        unskew.groupBy(frame, "word", workers=4, scheme=made)
     if made.partitioner.max_replicas > 1:
         with pytest.raises(NeedError, match="whole-key"):
-            ek.groupBy(frame, "word", scheme=made).applyInArrow(lambda t: t, frame.schema)
+            unskew.groupBy(frame, "word", scheme=made).applyInArrow(lambda t: t, frame.schema)
 
 
 def test_repartition_keeps_rows_and_keys(frame, spark):
-    placed = ek.repartition(frame, "word", 3, scheme="routing-table")
+    placed = unskew.repartition(frame, "word", 3, scheme="routing-table")
     where = placed.select("id", "word", F.spark_partition_id().alias("place")).collect()
     assert sorted(row["id"] for row in where) == sorted(row["id"] for row in frame.collect())
     assert len({(row["word"], row["place"]) for row in where}) == len(
         {row["word"] for row in where}
     )
     level = spark.range(4096).withColumnRenamed("id", "key")
-    assert "hashpartitioning" in physical_plan(ek.repartition(level, "key", 3))
+    assert "hashpartitioning" in physical_plan(unskew.repartition(level, "key", 3))
 
 
 def no_jobs_with(spark, work, error, match):
     """`work` is refused, and no job has been started for it (which Spark Connect cannot tell)."""
-    if os.environ.get("EVENKEEL_TEST_MODE") == "connect":
+    if os.environ.get("UNSKEW_TEST_MODE") == "connect":
         with pytest.raises(error, match=match):
             work()
         return
@@ -172,59 +172,59 @@ def test_bad_requests_are_refused_before_any_job(spark, frame):
     ids = frame.select("id", "word")
     maps = frame.selectExpr("map('a', id) m", "id")
     refused = [
-        (lambda: ek.groupBy(frame, "wrod"), UnknownNameError, "did you mean 'word'"),
-        (lambda: ek.groupBy(maps, "m"), KeyTypeError, "cannot group by maps"),
-        (lambda: ek.groupBy(frame), ParameterError, "no column"),
-        (lambda: ek.groupBy(frame, F.col("word")), ParameterError, "column names"),
-        (lambda: ek.groupBy(frame, "word", workers=0), ParameterError, "workers=0"),
-        (lambda: ek.groupBy(frame, "word", scheme="pgk"), UnknownNameError, "pkg"),
-        (lambda: ek.groupBy(frame, "word", scheme="sg"), NeedError, "planned-split"),
+        (lambda: unskew.groupBy(frame, "wrod"), UnknownNameError, "did you mean 'word'"),
+        (lambda: unskew.groupBy(maps, "m"), KeyTypeError, "cannot group by maps"),
+        (lambda: unskew.groupBy(frame), ParameterError, "no column"),
+        (lambda: unskew.groupBy(frame, F.col("word")), ParameterError, "column names"),
+        (lambda: unskew.groupBy(frame, "word", workers=0), ParameterError, "workers=0"),
+        (lambda: unskew.groupBy(frame, "word", scheme="pgk"), UnknownNameError, "pkg"),
+        (lambda: unskew.groupBy(frame, "word", scheme="sg"), NeedError, "planned-split"),
         (
-            lambda: ek.groupBy(ids, "word", scheme="pkg").applyInArrow(identity, ids.schema),
+            lambda: unskew.groupBy(ids, "word", scheme="pkg").applyInArrow(identity, ids.schema),
             NeedError,
             "these do: kg",
         ),
         (
-            lambda: ek.groupBy(ids, "word").applyInArrow(identity, ids.schema, merge=other_schema),
+            lambda: unskew.groupBy(ids, "word").applyInArrow(identity, ids.schema, merge=other_schema),
             SchemaError,
             "merge returned other int64; the schema is id int64, word string",
         ),
         (
-            lambda: ek.groupBy(ids, "word").applyInPandas(
+            lambda: unskew.groupBy(ids, "word").applyInPandas(
                 identity, ids.schema, merge=lambda rows: rows.rename(columns={"id": "x"})
             ),
             SchemaError,
             "merge returned the columns x, word",
         ),
         (
-            lambda: ek.groupBy(frame, "pair").applyInPandas(
+            lambda: unskew.groupBy(frame, "pair").applyInPandas(
                 identity, frame.schema, merge=lambda rows: rows
             ),
             KeyTypeError,
             "use applyInArrow",
         ),
         (
-            lambda: ek.groupBy(ids, "word").applyInArrow(lambda a, b, c: a, ids.schema),
+            lambda: unskew.groupBy(ids, "word").applyInArrow(lambda a, b, c: a, ids.schema),
             ParameterError,
             "takes 3 arguments",
         ),
-        (lambda: ek.groupBy(frame, "word").agg(), ParameterError, "nothing to aggregate"),
-        (lambda: ek.groupBy(frame, "word").agg(n=3), ParameterError, "neither a column nor"),
-        (lambda: ek.groupBy(frame, "word").agg(ek.sum("x")), UnknownNameError, "no column 'x'"),
+        (lambda: unskew.groupBy(frame, "word").agg(), ParameterError, "nothing to aggregate"),
+        (lambda: unskew.groupBy(frame, "word").agg(n=3), ParameterError, "neither a column nor"),
+        (lambda: unskew.groupBy(frame, "word").agg(unskew.sum("x")), UnknownNameError, "no column 'x'"),
         (
-            lambda: ek.groupBy(frame, "word").agg(F.sum("id"), ek.distinct("id")),
+            lambda: unskew.groupBy(frame, "word").agg(F.sum("id"), unskew.distinct("id")),
             ParameterError,
             "aggregate twice",
         ),
         (
-            lambda: ek.groupBy(frame, "word").cogroup(ek.groupBy(frame, "part")),
+            lambda: unskew.groupBy(frame, "word").cogroup(unskew.groupBy(frame, "part")),
             KeyTypeError,
             "cast one of them",
         ),
-        (lambda: ek.repartition(frame, "word", scheme="pkg"), NeedError, "these do: kg"),
-        (lambda: ek.repartition(frame, "word", table=-1), ParameterError, "table=-1"),
-        (lambda: ek.groupBy(frame, "word", tabel=9), UnknownNameError, "did you mean 'table'"),
-        (lambda: ek.groupBy(frame, "word", epsilon=0), ParameterError, "epsilon=0"),
+        (lambda: unskew.repartition(frame, "word", scheme="pkg"), NeedError, "these do: kg"),
+        (lambda: unskew.repartition(frame, "word", table=-1), ParameterError, "table=-1"),
+        (lambda: unskew.groupBy(frame, "word", tabel=9), UnknownNameError, "did you mean 'table'"),
+        (lambda: unskew.groupBy(frame, "word", epsilon=0), ParameterError, "epsilon=0"),
     ]
     for work, error, match in refused:
         no_jobs_with(spark, work, error, match)

@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import functions as F
 from typer.testing import CliRunner
 
-import evenkeel as ek
-from evenkeel.cli import app
-from evenkeel.errors import InputError, UnknownNameError
-from evenkeel.partitioners import ALL
+import unskew
+from unskew.cli import app
+from unskew.errors import InputError, UnknownNameError
+from unskew.partitioners import ALL
 
 pytestmark = pytest.mark.spark
 
@@ -28,7 +28,7 @@ def clicks(spark):
 
 @pytest.fixture(scope="module")
 def diagnosis(clicks):
-    return ek.diagnose(clicks, "user", workers=10)
+    return unskew.diagnose(clicks, "user", workers=10)
 
 
 def test_figures(diagnosis):
@@ -53,9 +53,9 @@ def test_every_scheme_that_spark_can_run_is_forecast(diagnosis):
 
 def test_recommendation(diagnosis, spark):
     assert diagnosis.recommendation.scheme == "planned-split"
-    assert 'ek.groupBy(df, "user", workers=10)' in diagnosis.recommendation.code
+    assert 'unskew.groupBy(df, "user", workers=10)' in diagnosis.recommendation.code
     assert "33.3% of the rows" in diagnosis.recommendation.whole_key
-    even = ek.diagnose(spark.range(20_000), "id", workers=4)
+    even = unskew.diagnose(spark.range(20_000), "id", workers=4)
     assert even.recommendation.scheme == "kg"
     assert "plain Spark" in even.recommendation.code
     assert even.slope == 0
@@ -80,10 +80,10 @@ def test_other_forms(diagnosis, capsys):
 
 
 def test_several_columns_and_no_rows(clicks):
-    both = ek.diagnose(clicks, ["user", "half"], workers=3)
+    both = unskew.diagnose(clicks, ["user", "half"], workers=3)
     assert {both.top[0].key, both.top[1].key} == {f"{SCRIPT}, 0", f"{SCRIPT}, 1"}
     assert '["user", "half"]' in both.recommendation.code
-    nothing = ek.diagnose(clicks.where("half > 1"), "user", workers=3)
+    nothing = unskew.diagnose(clicks.where("half > 1"), "user", workers=3)
     assert (nothing.rows, nothing.top, nothing.recommendation.scheme) == (0, (), "kg")
 
 

@@ -22,9 +22,9 @@ from tests.spark.groups import (
     joined_in_pandas,
 )
 
-import evenkeel as ek
-from evenkeel.spark.retries import physical_plan
-from evenkeel.testing import assert_same_result
+import unskew
+from unskew.spark.retries import physical_plan
+from unskew.testing import assert_same_result
 
 pytestmark = pytest.mark.spark
 
@@ -58,7 +58,7 @@ def plain(rows, keys=KEYS):
 
 def test_whole_keys_of_every_type_and_scheme(frame):
     actual = {
-        name: ek.groupBy(frame, *key, workers=3, scheme=scheme).applyInArrow(ids, SCHEMA)
+        name: unskew.groupBy(frame, *key, workers=3, scheme=scheme).applyInArrow(ids, SCHEMA)
         for name, key, scheme in cases(WHOLE)
     }
     assert_cases_agree(actual, plain(frame))
@@ -66,7 +66,7 @@ def test_whole_keys_of_every_type_and_scheme(frame):
 
 def test_parts_of_keys_of_every_type_are_merged(frame):
     actual = {
-        name: ek.groupBy(frame, *key, workers=3, scheme=scheme).applyInArrow(
+        name: unskew.groupBy(frame, *key, workers=3, scheme=scheme).applyInArrow(
             ids, SCHEMA, merge=joined
         )
         for name, key, scheme in cases(MERGEABLE)
@@ -84,19 +84,19 @@ def test_any_rows_at_all(spark, rows):
     actual = {}
     for key in (["number", "pair"],):
         name = "-".join(key)
-        grouped = ek.groupBy(made, key, workers=4, scheme="planned-split")
+        grouped = unskew.groupBy(made, key, workers=4, scheme="planned-split")
         actual[f"{name}/merged"] = grouped.applyInArrow(ids, SCHEMA, merge=joined)
-        whole = ek.groupBy(made, *key, workers=4, scheme="routing-table")
+        whole = unskew.groupBy(made, *key, workers=4, scheme="routing-table")
         actual[f"{name}/whole"] = whole.applyInArrow(ids, SCHEMA)
-        both = whole.cogroup(ek.groupBy(made, *key))
+        both = whole.cogroup(unskew.groupBy(made, *key))
         actual[f"{name}/cogroup"] = both.applyInArrow(lambda left, right: ids(left), SCHEMA)
     assert_cases_agree(actual, plain(made, [["number", "pair"]]))
 
 
 def test_every_form_of_function(frame):
     key = "number"
-    grouped = ek.groupBy(frame, key, workers=3, scheme="planned-split")
-    whole = ek.groupBy(frame, key, workers=3, scheme="kg")
+    grouped = unskew.groupBy(frame, key, workers=3, scheme="planned-split")
+    whole = unskew.groupBy(frame, key, workers=3, scheme="kg")
     actual = {
         "number/key": whole.applyInArrow(ids_with_key, SCHEMA),
         "number/batches": whole.applyInArrow(ids_by_batch, SCHEMA),
@@ -116,7 +116,7 @@ def test_every_form_of_function(frame):
 
 @pytest.mark.parametrize("key", [["word"], ["money", "part"], ["blob"]], ids="-".join)
 def test_pandas_merges_keys_that_it_would_garble(frame, key):
-    grouped = ek.groupBy(frame, *key, workers=3, scheme="pkg")
+    grouped = unskew.groupBy(frame, *key, workers=3, scheme="pkg")
     actual = grouped.applyInPandas(ids_in_pandas, SCHEMA, merge=joined_in_pandas)
     assert_same_result(actual, frame.groupBy(*key).applyInArrow(ids, SCHEMA))
 
@@ -130,7 +130,7 @@ def test_the_function_sees_its_key_and_its_columns_and_nothing_else(frame):
         assert len(key) == 2
         return pd.DataFrame({"names": [list(rows.columns)]})
 
-    grouped = ek.groupBy(frame, "word", "part", workers=3, scheme="kg")
+    grouped = unskew.groupBy(frame, "word", "part", workers=3, scheme="kg")
     for result in (
         grouped.applyInArrow(look, "names array<string>"),
         grouped.applyInPandas(look_in_pandas, "names array<string>"),
@@ -153,8 +153,8 @@ def test_cogroups_of_every_type_and_scheme(frame):
     actual = {}
     for number, key in enumerate(KEYS):
         scheme = ("kg", "routing-table", "auto")[number % 3]
-        grouped = ek.groupBy(frame, *key, workers=3, scheme=scheme)
-        both = grouped.cogroup(ek.groupBy(other, *key))
+        grouped = unskew.groupBy(frame, *key, workers=3, scheme=scheme)
+        both = grouped.cogroup(unskew.groupBy(other, *key))
         actual[f"{'-'.join(key)}/{scheme}"] = both.applyInArrow(pairs, SCHEMA)
     assert_cases_agree(actual, expected)
 
@@ -169,8 +169,8 @@ def test_cogroup_in_pandas_with_keys_of_other_names(frame):
         return pd.DataFrame({"key": [key[0]], "left": [len(left)], "right": [len(right)]})
 
     schema = "key string, left bigint, right bigint"
-    both = ek.groupBy(frame, "word", workers=3, scheme="routing-table").cogroup(
-        ek.groupBy(other, "term")
+    both = unskew.groupBy(frame, "word", workers=3, scheme="routing-table").cogroup(
+        unskew.groupBy(other, "term")
     )
     plain_both = frame.groupBy("word").cogroup(other.groupBy("term"))
     assert_same_result(both.applyInPandas(sizes, schema), plain_both.applyInPandas(sizes, schema))
@@ -179,14 +179,14 @@ def test_cogroup_in_pandas_with_keys_of_other_names(frame):
 @pytest.mark.parametrize("workers", [1, 500])
 def test_one_worker_and_more_workers_than_keys(frame, workers):
     few = frame.limit(20)
-    grouped = ek.groupBy(few, "part", workers=workers, scheme="planned-split")
+    grouped = unskew.groupBy(few, "part", workers=workers, scheme="planned-split")
     actual = grouped.applyInArrow(ids, SCHEMA, merge=joined)
     assert_same_result(actual, few.groupBy("part").applyInArrow(ids, SCHEMA))
 
 
 def test_no_rows_at_all(frame):
     none = frame.where("id < 0")
-    grouped = ek.groupBy(none, "word", workers=3)
+    grouped = unskew.groupBy(none, "word", workers=3)
     actual = {
         "word/whole": grouped.applyInArrow(ids, SCHEMA),
         "word/merged": grouped.applyInArrow(ids, SCHEMA, merge=joined),
@@ -196,7 +196,7 @@ def test_no_rows_at_all(frame):
 
 
 def test_rows_are_shuffled_once_before_the_function(frame):
-    placed = ek.groupBy(frame, "word", workers=3, scheme="kg").applyInArrow(ids, SCHEMA)
+    placed = unskew.groupBy(frame, "word", workers=3, scheme="kg").applyInArrow(ids, SCHEMA)
     text = physical_plan(placed)
     assert text.count("Exchange shufflepartitionid") == 1
     assert "hashpartitioning" not in text
@@ -204,7 +204,7 @@ def test_rows_are_shuffled_once_before_the_function(frame):
 
 def test_level_keys_are_left_to_spark(spark, caplog):
     level = spark.range(16_000).selectExpr("id % 8000 key")
-    grouped = ek.groupBy(level, "key", workers=4)
+    grouped = unskew.groupBy(level, "key", workers=4)
 
     def size(table: pa.Table) -> pa.Table:
         return pa.table({"n": pa.array([table.num_rows], pa.int64())})
@@ -212,7 +212,7 @@ def test_level_keys_are_left_to_spark(spark, caplog):
     def ten_times(table: pa.Table) -> pa.Table:
         return pa.table({"n": pc.multiply(table["n"], 10)})
 
-    with caplog.at_level("INFO", logger="evenkeel"):
+    with caplog.at_level("INFO", logger="unskew"):
         result = grouped.applyInArrow(size, "n bigint")
     assert "plain Spark is as good" in caplog.text
     assert "shufflepartitionid" not in physical_plan(result)
@@ -228,7 +228,7 @@ def test_a_batch_function_need_not_hold_its_group(spark):
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
     try:
         hot = spark.range(1000).selectExpr("1 key", "id")
-        grouped = ek.groupBy(hot, "key", workers=2, scheme="kg")
+        grouped = unskew.groupBy(hot, "key", workers=2, scheme="kg")
         assert grouped.applyInArrow(largest_batch, "n bigint").first()[0] <= 100
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
@@ -243,6 +243,6 @@ def test_merging_really_splits_the_hot_key(spark):
     def largest(table: pa.Table) -> pa.Table:
         return pa.table({"largest": pa.array([pc.max(table["largest"]).as_py()], pa.int64())})
 
-    grouped = ek.groupBy(hot, "key", workers=4)
+    grouped = unskew.groupBy(hot, "key", workers=4)
     result = grouped.applyInArrow(part, "largest bigint", merge=largest)
     assert max(row[0] for row in result.collect()) <= 1.1 * 3000 / 4

@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 from tests.hostile import HOSTILE
 
-from evenkeel.cli.run_tables import _rows
-from evenkeel.cli.terminal import print_json
-from evenkeel.spark import diagnosis_text
-from evenkeel.spark.advice import Recommendation
-from evenkeel.spark.diagnosis import Diagnosis, SchemeForecast, TopKey
+from unskew.cli.run_tables import _rows
+from unskew.cli.terminal import print_json
+from unskew.spark import diagnosis_text
+from unskew.spark.advice import Recommendation
+from unskew.spark.diagnosis import Diagnosis, SchemeForecast, TopKey
 
 KEYS = list(HOSTILE.values())
 

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.partitioners import PlannedSplit
-from evenkeel.sketches.key_counts import KeyCounts
-from evenkeel.spark.in_turn import Turns
-from evenkeel.spark.online import _light
+from unskew.partitioners import PlannedSplit
+from unskew.sketches.key_counts import KeyCounts
+from unskew.spark.in_turn import Turns
+from unskew.spark.online import _light
 
 
 @settings(deadline=None)

@@ -8,10 +8,10 @@ from pyspark.sql import functions as F
 from tests.spark.cases import assert_cases_agree
 from tests.spark.frames import KEYS, awkward, awkward_rows, frame_of
 
-import evenkeel as ek
-from evenkeel.errors import KeyTypeError, NeedError, ParameterError, UnknownNameError
-from evenkeel.spark.retries import physical_plan
-from evenkeel.testing import assert_same_result, one_hot_key
+import unskew
+from unskew.errors import KeyTypeError, NeedError, ParameterError, UnknownNameError
+from unskew.spark.retries import physical_plan
+from unskew.testing import assert_same_result, one_hot_key
 
 pytestmark = pytest.mark.spark
 
@@ -53,11 +53,11 @@ def test_every_kind_of_join_and_type_of_key(sides, how):
         here, there = sides if (number + KINDS.index(how)) % 2 else sides[::-1]
         there = there.select(there.columns[0], *key)
         expected[name] = ids(here.join(there, key, how))
-        split = ek.join(here, there, key, how, workers=3, scheme="planned-split")
+        split = unskew.join(here, there, key, how, workers=3, scheme="planned-split")
         actual[f"{name}/split"] = ids(split)
         if number < 2:
             scheme = ("kg", "routing-table")[number]
-            actual[f"{name}/whole"] = ids(ek.join(here, there, key, how, workers=3, scheme=scheme))
+            actual[f"{name}/whole"] = ids(unskew.join(here, there, key, how, workers=3, scheme=scheme))
     assert_cases_agree(actual, expected)
 
 
@@ -71,7 +71,7 @@ def test_any_rows_at_all(spark, left, right):
     actual, expected = {}, {}
     for how in KINDS:
         expected[how] = ids(here.join(there.select("other", "number"), "number", how))
-        pairs = ek.join(
+        pairs = unskew.join(
             here,
             there.select("other", "number"),
             "number",
@@ -87,15 +87,15 @@ def test_any_rows_at_all(spark, left, right):
 def test_columns_are_sparks(sides, how):
     left, right = sides
     right = right.withColumnRenamed("other", "id")
-    actual = ek.join(left, right, ["word", "part"], how, workers=3, scheme="planned-split")
+    actual = unskew.join(left, right, ["word", "part"], how, workers=3, scheme="planned-split")
     assert_same_result(actual, left.join(right, ["word", "part"], how))
 
 
 def test_hot_keys_are_split_and_nulls_spread(spark, caplog):
     left = one_hot_key(spark, 2000, 40, share=0.6, nulls=0.3)
     right = one_hot_key(spark, 40, 40, share=0.0, seed=1).withColumnRenamed("value", "other")
-    with caplog.at_level("INFO", logger="evenkeel"):
-        joined = ek.join(left, right.drop("id"), "key", "left", workers=4)
+    with caplog.at_level("INFO", logger="unskew"):
+        joined = unskew.join(left, right.drop("id"), "key", "left", workers=4)
     assert "2 split on the left and 0 on the right" in caplog.text
     placed = joined.select("id", "key", F.spark_partition_id().alias("place")).collect()
     for hot, least in (("key-0", 2), (None, 4)):
@@ -107,13 +107,13 @@ def test_hot_keys_are_split_and_nulls_spread(spark, caplog):
 
 def test_plain_spark_where_it_is_as_good(spark, sides, caplog):
     level = spark.range(40_000).withColumnRenamed("id", "key")
-    with caplog.at_level("INFO", logger="evenkeel"):
-        joined = ek.join(level, level.withColumn("v", F.lit(1)), "key")
+    with caplog.at_level("INFO", logger="unskew"):
+        joined = unskew.join(level, level.withColumn("v", F.lit(1)), "key")
         assert "hashing gives no worker more than" in caplog.text
-        other = ek.join(sides[0], sides[1].withColumn("part", F.col("part").cast("bigint")), "part")
+        other = unskew.join(sides[0], sides[1].withColumn("part", F.col("part").cast("bigint")), "part")
         assert "types differ" in caplog.text
         spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
-        broadcast = ek.join(level, level.withColumn("v", F.lit(1)), "key")
+        broadcast = unskew.join(level, level.withColumn("v", F.lit(1)), "key")
         assert "broadcasts one side" in caplog.text
     for result in (joined, other, broadcast):
         assert "shufflepartitionid" not in physical_plan(result)
@@ -121,18 +121,18 @@ def test_plain_spark_where_it_is_as_good(spark, sides, caplog):
 
 def test_both_sides_are_shuffled_once(sides):
     for how in ("inner", "semi", "anti"):
-        joined = ek.join(*sides, "word", how, workers=3, scheme="kg")
+        joined = unskew.join(*sides, "word", how, workers=3, scheme="kg")
         text = physical_plan(joined)
         assert text.count("Exchange shufflepartitionid") == 2
     assert "Exchange hashpartitioning" not in physical_plan(
-        ek.join(*sides, "word", "full", workers=3, scheme="kg")
+        unskew.join(*sides, "word", "full", workers=3, scheme="kg")
     )
 
 
 def test_empty_sides(sides):
     left, right = sides
     none = right.where("other < 0").select("other", "word")
-    actual = {f"{how}/x": ids(ek.join(left, none, "word", how, workers=3)) for how in KINDS[1:4]}
+    actual = {f"{how}/x": ids(unskew.join(left, none, "word", how, workers=3)) for how in KINDS[1:4]}
     expected = {how: ids(left.join(none, "word", how)) for how in KINDS[1:4]}
     assert_cases_agree(actual, expected)
 
@@ -140,14 +140,14 @@ def test_empty_sides(sides):
 def test_bad_requests_are_refused_before_any_job(sides):
     left, right = sides
     with pytest.raises(UnknownNameError, match="no join 'cross'"):
-        ek.join(left, right, "word", "cross")
+        unskew.join(left, right, "word", "cross")
     with pytest.raises(UnknownNameError, match="no column 'id'"):
-        ek.join(left, right, "id")
+        unskew.join(left, right, "id")
     with pytest.raises(NeedError, match="planned-split"):
-        ek.join(left, right, "word", scheme="pkg")
+        unskew.join(left, right, "word", scheme="pkg")
     with pytest.raises(ParameterError, match="workers=0"):
-        ek.join(left, right, "word", workers=0)
+        unskew.join(left, right, "word", workers=0)
     with pytest.raises(ParameterError, match="names of columns"):
-        ek.join(left, right, [left["word"] == right["word"]])
+        unskew.join(left, right, [left["word"] == right["word"]])
     with pytest.raises(KeyTypeError, match="cast one side"):
-        ek.join(left, right.withColumn("part", F.col("part").cast("bigint")), "part", scheme="kg")
+        unskew.join(left, right.withColumn("part", F.col("part").cast("bigint")), "part", scheme="kg")

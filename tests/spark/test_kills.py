@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
-import evenkeel as ek
-from evenkeel.testing import skewed
+import unskew
+from unskew.testing import skewed
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -62,7 +62,7 @@ def joined(table: pa.Table) -> pa.Table:
 def grouped(scheme):
     def work(rows):
         shuffled = rows.repartition(WORKERS, "value")
-        result = ek.groupBy(shuffled, "key", workers=WORKERS, scheme=scheme).applyInArrow(
+        result = unskew.groupBy(shuffled, "key", workers=WORKERS, scheme=scheme).applyInArrow(
             ids, "ids array<bigint>", merge=joined
         )
         return [each for row in result.collect() for each in row["ids"]]
@@ -71,7 +71,7 @@ def grouped(scheme):
 
 
 def placed(rows):
-    result = ek.groupBy(rows, "key", workers=WORKERS, scheme="routing-table").applyInArrow(
+    result = unskew.groupBy(rows, "key", workers=WORKERS, scheme="routing-table").applyInArrow(
         ids, "ids array<bigint>"
     )
     return [each for row in result.collect() for each in row["ids"]]
@@ -79,7 +79,7 @@ def placed(rows):
 
 def split_join(rows):
     table = rows.select("key").distinct().selectExpr("key", "upper(key) title")
-    both = ek.join(rows, table, "key", "full", workers=WORKERS, scheme="planned-split")
+    both = unskew.join(rows, table, "key", "full", workers=WORKERS, scheme="planned-split")
 
     def slowly(batches):
         for batch in batches:

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import functions as F
 from tests.spark.frames import KEYS, awkward
 
-from evenkeel.errors import KeyTypeError, NeedError, ParameterError, RetryError, UnknownNameError
-from evenkeel.partitioners import (
+from unskew.errors import KeyTypeError, NeedError, ParameterError, RetryError, UnknownNameError
+from unskew.partitioners import (
     ALL,
     ConsistentRing,
     KeyGrouping,
@@ -17,10 +17,10 @@ from evenkeel.partitioners import (
     PlannedSplit,
     RoutingTable,
 )
-from evenkeel.partitioners.planned_split import Lots
-from evenkeel.sketches.key_counts import KeyCounts
-from evenkeel.spark.lowering import WORKER, lowered, with_worker, worker_column
-from evenkeel.spark.retries import CHECKSUMS
+from unskew.partitioners.planned_split import Lots
+from unskew.sketches.key_counts import KeyCounts
+from unskew.spark.lowering import WORKER, lowered, with_worker, worker_column
+from unskew.spark.retries import CHECKSUMS
 
 pytestmark = pytest.mark.spark
 

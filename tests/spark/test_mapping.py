@@ -15,15 +15,15 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-import evenkeel as ek
-from evenkeel.errors import InputError, ParameterError, UnknownNameError
-from evenkeel.sketches.cost_pair import CostPair, CostShape
-from evenkeel.spark.mapped_stream import MappedStream
-from evenkeel.spark.mapping import gives_the_same_rows
-from evenkeel.spark.observed import JobCosts
-from evenkeel.spark.scheduling import SHAPE, Work
-from evenkeel.spark.timing import COSTS
-from evenkeel.spark.worth import Verdict
+import unskew
+from unskew.errors import InputError, ParameterError, UnknownNameError
+from unskew.sketches.cost_pair import CostPair, CostShape
+from unskew.spark.mapped_stream import MappedStream
+from unskew.spark.mapping import gives_the_same_rows
+from unskew.spark.observed import JobCosts
+from unskew.spark.scheduling import SHAPE, Work
+from unskew.spark.timing import COSTS
+from unskew.spark.worth import Verdict
 
 pytestmark = pytest.mark.spark
 
@@ -59,14 +59,14 @@ def doubled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def verdict(request, monkeypatch) -> str:
     """Both ways on, whatever this machine's clock says."""
     ruling = Verdict(request.param == "pays", "the test says so")
-    monkeypatch.setattr("evenkeel.spark.mapping.judge", lambda *args, **kwargs: ruling)
-    monkeypatch.setattr("evenkeel.spark.mapped_stream.judge", lambda *args, **kwargs: ruling)
+    monkeypatch.setattr("unskew.spark.mapping.judge", lambda *args, **kwargs: ruling)
+    monkeypatch.setattr("unskew.spark.mapped_stream.judge", lambda *args, **kwargs: ruling)
     return str(request.param)
 
 
 def test_arrow_rows_are_those_of_plain_spark(entities, verdict):
     said: list[str] = []
-    ours = ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=3, say=said.append)
+    ours = unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=3, say=said.append)
     plain = entities.mapInArrow(doubled, SCHEMA)
     assert ours.schema == plain.schema
     assert rows_of(ours) == rows_of(plain)
@@ -78,7 +78,7 @@ def test_pandas_rows_are_those_of_plain_spark(entities, verdict):
         for frame in frames:
             yield frame[frame["id"] % 5 > 0].assign(twice=lambda kept: kept["id"] * 2)
 
-    ours = ek.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=3)
+    ours = unskew.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=3)
     plain = entities.mapInPandas(double, SCHEMA)
     assert ours.schema == plain.schema
     assert rows_of(ours) == rows_of(plain)
@@ -89,24 +89,24 @@ def test_pandas_columns_without_names_go_by_position(entities):
         for frame in frames:
             yield frame.assign(twice=frame["id"] * 2).set_axis([0, 1, 2], axis=1)
 
-    ours = ek.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=2)
+    ours = unskew.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=2)
     assert rows_of(ours) == rows_of(entities.mapInPandas(double, SCHEMA))
 
 
 def test_the_cost_key_may_be_an_expression_or_several_columns(entities):
     plain = rows_of(entities.mapInArrow(doubled, SCHEMA))
     for key in (F.length("entity"), ["entity", "id"]):
-        assert rows_of(ek.mapInArrow(entities, doubled, SCHEMA, cost_key=key, workers=2)) == plain
+        assert rows_of(unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=key, workers=2)) == plain
 
 
 def test_equal_rows_and_rows_behind_a_shuffle_all_arrive(spark, monkeypatch):
     pays = Verdict(True, "the test says so")
-    monkeypatch.setattr("evenkeel.spark.mapping.judge", lambda *args, **kwargs: pays)
+    monkeypatch.setattr("unskew.spark.mapping.judge", lambda *args, **kwargs: pays)
     same = spark.range(0, 300, 1, 3).select(F.lit(7).alias("id"), F.lit("e0").alias("entity"))
     mixed = spark.range(0, 300, 1, 3).selectExpr("id % 11 id", "'e1' entity").repartition(4, "id")
     for rows in (same, mixed):
         rows = rows.select(F.col("id").cast("long"), "entity")
-        ours = ek.mapInArrow(rows, doubled, SCHEMA, cost_key="entity", workers=3)
+        ours = unskew.mapInArrow(rows, doubled, SCHEMA, cost_key="entity", workers=3)
         assert rows_of(ours) == rows_of(rows.mapInArrow(doubled, SCHEMA))
 
 
@@ -117,7 +117,7 @@ def test_rows_drawn_at_random_are_drawn_once(spark, tmp_path):
         yield from batches
 
     drawn = spark.range(0, 500, 1, 4).withColumn("u", F.rand())
-    ours = ek.mapInArrow(drawn, seen, drawn.schema, cost_key="u", workers=2)
+    ours = unskew.mapInArrow(drawn, seen, drawn.schema, cost_key="u", workers=2)
     assert sorted(row["id"] for row in ours.collect()) == list(range(500))
 
 
@@ -133,7 +133,7 @@ def test_which_plans_give_the_same_rows(spark, entities, tmp_path):
 
 def test_no_rows_at_all(spark, entities):
     none = entities.filter("id < 0")
-    assert ek.mapInArrow(none, doubled, SCHEMA, cost_key="entity", workers=2).collect() == []
+    assert unskew.mapInArrow(none, doubled, SCHEMA, cost_key="entity", workers=2).collect() == []
 
 
 def test_a_function_that_keeps_no_row(entities):
@@ -142,7 +142,7 @@ def test_a_function_that_keeps_no_row(entities):
             yield batch.slice(0, 0)
 
     schema = entities.schema
-    assert ek.mapInArrow(entities, nothing, schema, cost_key="entity", workers=2).collect() == []
+    assert unskew.mapInArrow(entities, nothing, schema, cost_key="entity", workers=2).collect() == []
 
 
 def test_required_columns_stay_required(entities):
@@ -151,7 +151,7 @@ def test_required_columns_stay_required(entities):
             yield batch.select(["id"])
 
     schema = StructType([StructField("id", LongType(), nullable=False)])
-    ours = ek.mapInArrow(entities, ids, schema, cost_key="entity", workers=2)
+    ours = unskew.mapInArrow(entities, ids, schema, cost_key="entity", workers=2)
     assert ours.schema == entities.mapInArrow(ids, schema).schema
 
 
@@ -165,7 +165,7 @@ def test_the_users_error_arrives_unchanged(entities):
     with pytest.raises(PythonException) as plain:
         entities.mapInArrow(refuse, entities.schema).collect()
     with pytest.raises(PythonException) as ours:
-        ek.mapInArrow(entities, refuse, entities.schema, cost_key="entity", workers=2).collect()
+        unskew.mapInArrow(entities, refuse, entities.schema, cost_key="entity", workers=2).collect()
     last = "ValueError: row 13 is unlucky"
     assert last in str(plain.value)
     assert last in str(ours.value)
@@ -182,7 +182,7 @@ def once_too_often(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 @pytest.mark.usefixtures("verdict")
 def test_rows_of_tasks_that_are_tried_again_arrive_once(entities):
-    ours = ek.mapInArrow(entities, once_too_often, SCHEMA, cost_key="entity", workers=3)
+    ours = unskew.mapInArrow(entities, once_too_often, SCHEMA, cost_key="entity", workers=3)
     assert rows_of(ours) == rows_of(entities.mapInArrow(doubled, SCHEMA))
 
 
@@ -194,18 +194,18 @@ def test_costs_of_tasks_that_are_tried_again_count_once(entities):
 
 def test_mistakes_are_refused_before_any_row_moves(entities):
     with pytest.raises(UnknownNameError, match="entity"):
-        ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entiti")
+        unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entiti")
     with pytest.raises(AnalysisException):
-        ek.mapInArrow(entities, doubled, SCHEMA, cost_key=F.col("nowhere"))
+        unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=F.col("nowhere"))
     with pytest.raises(ParameterError, match="learn"):
-        ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", learn=1.0)
+        unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", learn=1.0)
     with pytest.raises(ParameterError, match="workers"):
-        ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=0)
+        unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=0)
     with pytest.raises(ParameterError, match="streams"):
-        ek.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", sketches="here.json")
-    taken = entities.withColumn("__evenkeel_hash", F.lit(1))
-    with pytest.raises(ParameterError, match="__evenkeel_hash"):
-        ek.mapInArrow(taken, doubled, SCHEMA, cost_key="entity")
+        unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", sketches="here.json")
+    taken = entities.withColumn("__unskew_hash", F.lit(1))
+    with pytest.raises(ParameterError, match="__unskew_hash"):
+        unskew.mapInArrow(taken, doubled, SCHEMA, cost_key="entity")
 
 
 def test_every_task_reports_its_rows(entities):
@@ -228,7 +228,7 @@ def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(spark, entit
 
     def run() -> MappedStream:
         stream = spark.readStream.schema(entities.schema).option("maxFilesPerTrigger", 2)
-        mapped = ek.mapInArrow(
+        mapped = unskew.mapInArrow(
             stream.parquet(str(tmp_path / "in")),
             doubled,
             SCHEMA,
@@ -253,7 +253,7 @@ def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(spark, entit
 
 
 def test_a_stream_that_nobody_reads_learns_nothing(entities, monkeypatch):
-    monkeypatch.setattr("evenkeel.spark.scheduling.read", lambda observation, wait: None)
+    monkeypatch.setattr("unskew.spark.scheduling.read", lambda observation, wait: None)
     stream = MappedStream(entities, _work(entities), None, print)
     stream.process(entities, 0, lambda result, number: None)
     assert stream.last is None

@@ -8,11 +8,11 @@ import pytest
 from pyspark.sql import functions as F
 from tests.spark.frames import awkward
 
-from evenkeel.errors import ParameterError
-from evenkeel.partitioners import ALL, KeyGrouping
-from evenkeel.spark.lowering import WORKER, with_worker
-from evenkeel.spark.placement import place, place_by
-from evenkeel.spark.retries import physical_plan
+from unskew.errors import ParameterError
+from unskew.partitioners import ALL, KeyGrouping
+from unskew.spark.lowering import WORKER, with_worker
+from unskew.spark.placement import place, place_by
+from unskew.spark.retries import physical_plan
 
 pytestmark = pytest.mark.spark
 

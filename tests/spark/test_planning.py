@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import functions as F
 from tests.spark.frames import awkward
 
-import evenkeel as ek
-from evenkeel.errors import EvenkeelError, NeedError, ParameterError, UnknownNameError
-from evenkeel.hashing import hash_keys
-from evenkeel.partitioners import KeyGrouping, RoutingTable
-from evenkeel.spark.lowering import WORKER
-from evenkeel.spark.statistics import profile_keys
+import unskew
+from unskew.errors import UnskewError, NeedError, ParameterError, UnknownNameError
+from unskew.hashing import hash_keys
+from unskew.partitioners import KeyGrouping, RoutingTable
+from unskew.spark.lowering import WORKER
+from unskew.spark.statistics import profile_keys
 
 pytestmark = pytest.mark.spark
 
@@ -70,7 +70,7 @@ def test_a_sample_says_so_and_scales(skewed):
 
 @pytest.mark.parametrize("scheme", ["planned-split", "kg", "routing-table", "pkg", "porc"])
 def test_the_forecast_comes_true(skewed, scheme):
-    plan = ek.plan(skewed, "key", WORKERS, scheme=scheme)
+    plan = unskew.plan(skewed, "key", WORKERS, scheme=scheme)
     placed = plan.apply(skewed)
     measured = loads(placed)
     assert placed.columns == skewed.columns
@@ -79,7 +79,7 @@ def test_the_forecast_comes_true(skewed, scheme):
 
 
 def test_auto_splits_the_hot_key(skewed):
-    plan = ek.plan(skewed, "key", WORKERS)
+    plan = unskew.plan(skewed, "key", WORKERS)
     assert plan.partitioner.scheme == "planned-split"
     assert not plan.plain
     assert plan.forecast.max_over_mean < 1.02
@@ -88,86 +88,86 @@ def test_auto_splits_the_hot_key(skewed):
 
 
 def test_auto_leaves_even_keys_to_spark(even):
-    plan = ek.plan(even, "key", WORKERS)
+    plan = unskew.plan(even, "key", WORKERS)
     assert plan.plain
     assert plan.partitioner == KeyGrouping(WORKERS)
     assert "plain Spark is as good" in plan.why
 
 
 def test_whole_keys_stay_whole(skewed):
-    plan = ek.plan(skewed, "key", WORKERS, need="whole-key", scheme="routing-table")
+    plan = unskew.plan(skewed, "key", WORKERS, need="whole-key", scheme="routing-table")
     assert isinstance(plan.partitioner, RoutingTable)
     pairs = plan.with_worker(skewed).select("key", WORKER).distinct().count()
     assert pairs == skewed.select("key").distinct().count()
-    auto = ek.plan(skewed, "key", WORKERS, need=ek.Need.WHOLE_KEY)
+    auto = unskew.plan(skewed, "key", WORKERS, need=unskew.Need.WHOLE_KEY)
     assert "one key alone has 50.0% of the rows" in auto.why
 
 
 def test_faster_workers_get_more(skewed):
     speeds = [3.0] + [1.0] * 7
-    plan = ek.plan(skewed, "key", WORKERS, capacities=speeds)
+    plan = unskew.plan(skewed, "key", WORKERS, capacities=speeds)
     utilisation = loads(plan.apply(skewed)) / speeds
     assert utilisation.max() / (40_000 / 10) < 1.03
 
 
 @pytest.mark.parametrize("draw", ["content", "position"])
 def test_native_shares_come_out_as_planned(skewed, draw):
-    plan = dataclasses.replace(ek.plan(skewed, "key", WORKERS), lowering="native", draw=draw)
+    plan = dataclasses.replace(unskew.plan(skewed, "key", WORKERS), lowering="native", draw=draw)
     # 20,000 rows draw among 8 workers: five standard deviations.
     assert loads(plan.apply(skewed)).max() < 5000 + 5 * 50
 
 
 def test_rows_that_are_alike_are_drawn_by_position(spark):
     alike = spark.range(0, 3_000_000, 1, 2).select((F.col("id") % 3).alias("key"))
-    plan = ek.plan(alike, "key", 2)
+    plan = unskew.plan(alike, "key", 2)
     assert (plan.lowering, plan.draw) == ("native", "position")
     unlike = alike.withColumn("row", F.monotonically_increasing_id())
-    assert ek.plan(unlike, "key", 2).draw == "content"
+    assert unskew.plan(unlike, "key", 2).draw == "content"
 
 
 def test_json_and_words(skewed):
-    plan = ek.plan(skewed, "key", WORKERS)
-    assert ek.Plan.from_json(plan.to_json()) == plan
+    plan = unskew.plan(skewed, "key", WORKERS)
+    assert unskew.Plan.from_json(plan.to_json()) == plan
     assert "planned-split for mergeable work by key" in str(plan)
 
 
 def test_empty_input_and_one_worker(skewed):
     nothing = skewed.where("id < 0")
-    assert ek.plan(nothing, "key", WORKERS).apply(nothing).count() == 0
-    assert loads(ek.plan(skewed, "key", 1).apply(skewed), 1).tolist() == [40_000]
+    assert unskew.plan(nothing, "key", WORKERS).apply(nothing).count() == 0
+    assert loads(unskew.plan(skewed, "key", 1).apply(skewed), 1).tolist() == [40_000]
 
 
 def test_bad_requests_are_refused(skewed):
     with pytest.raises(UnknownNameError, match="no column 'kye'"):
-        ek.plan(skewed, "kye")
+        unskew.plan(skewed, "kye")
     with pytest.raises(ParameterError, match="workers=0"):
-        ek.plan(skewed, "key", 0)
+        unskew.plan(skewed, "key", 0)
     with pytest.raises(NeedError, match=r"pkg does not keep .* these do: kg, ring"):
-        ek.plan(skewed, "key", WORKERS, need="whole-key", scheme="pkg")
+        unskew.plan(skewed, "key", WORKERS, need="whole-key", scheme="pkg")
     with pytest.raises(UnknownNameError, match="did you mean 'pkg'"):
-        ek.plan(skewed, "key", WORKERS, scheme="pgk")
+        unskew.plan(skewed, "key", WORKERS, scheme="pgk")
     with pytest.raises(ParameterError, match="8 numbers above 0"):
-        ek.plan(skewed, "key", WORKERS, capacities=[1.0, 2.0])
+        unskew.plan(skewed, "key", WORKERS, capacities=[1.0, 2.0])
     with pytest.raises(ParameterError, match=r"sample=1\.5"):
-        ek.plan(skewed, "key", WORKERS, sample=1.5)
+        unskew.plan(skewed, "key", WORKERS, sample=1.5)
     with pytest.raises(UnknownNameError, match="no need 'whole'"):
-        ek.plan(skewed, "key", WORKERS, need="whole")
+        unskew.plan(skewed, "key", WORKERS, need="whole")
     with pytest.raises(ParameterError, match=r"table=50001 is not in 0\.\.50000"):
-        ek.plan(skewed, "key", WORKERS, table=50_001)
+        unskew.plan(skewed, "key", WORKERS, table=50_001)
 
 
 def test_bad_requests_are_refused_before_any_job(skewed, monkeypatch):
     def job(*_: object) -> None:
         raise AssertionError("a job ran")
 
-    made = ek.plan(skewed, "key", WORKERS)
-    monkeypatch.setattr("evenkeel.spark.planning.profile_keys", job)
+    made = unskew.plan(skewed, "key", WORKERS)
+    monkeypatch.setattr("unskew.spark.planning.profile_keys", job)
     for wrong in ({"scheme": "pgk"}, {"epsilon": 0}, {"table": -1}, {"capacities": [1.0]}):
-        with pytest.raises(EvenkeelError):
-            ek.plan(skewed, "key", WORKERS, **wrong)
-        with pytest.raises(EvenkeelError):
-            ek.groupBy(skewed, "key", workers=WORKERS, **wrong).agg(ek.top_k("id", 3))
+        with pytest.raises(UnskewError):
+            unskew.plan(skewed, "key", WORKERS, **wrong)
+        with pytest.raises(UnskewError):
+            unskew.groupBy(skewed, "key", workers=WORKERS, **wrong).agg(unskew.top_k("id", 3))
     with pytest.raises(ParameterError, match=r"keys, more than table=1; make one with plan"):
-        ek.groupBy(skewed, "key", scheme=made, table=1).agg(ek.top_k("id", 3))
+        unskew.groupBy(skewed, "key", scheme=made, table=1).agg(unskew.top_k("id", 3))
     with pytest.raises(ParameterError, match="epsilon shapes a plan, and this one is made"):
-        ek.groupBy(skewed, "key", scheme=made, epsilon=0.1).agg(ek.top_k("id", 3))
+        unskew.groupBy(skewed, "key", scheme=made, epsilon=0.1).agg(unskew.top_k("id", 3))

@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.utils import is_remote
 
-import evenkeel as ek
-from evenkeel.errors import EvenkeelError, ParameterTypeError
-from evenkeel.testing import one_hot_key, skewed
+import unskew
+from unskew.errors import UnskewError, ParameterTypeError
+from unskew.testing import one_hot_key, skewed
 
 pytestmark = pytest.mark.spark
 
@@ -41,23 +41,23 @@ NO_SCHEME = ["", "pgk", 3, None, "sg", "x" * 10**6]
 NO_SCHEMA = ["", "no such type", 3, None, "key strin", "bigint"]
 
 CALLS = {
-    "diagnose": lambda rows, **wrong: ek.diagnose(**{"rows": rows, "key": "key", **wrong}),
-    "plan": lambda rows, **wrong: ek.plan(**{"rows": rows, "key": "key", **wrong}),
-    "repartition": lambda rows, **wrong: ek.repartition(**{"rows": rows, "key": "key", **wrong}),
-    "join": lambda rows, **wrong: ek.join(
+    "diagnose": lambda rows, **wrong: unskew.diagnose(**{"rows": rows, "key": "key", **wrong}),
+    "plan": lambda rows, **wrong: unskew.plan(**{"rows": rows, "key": "key", **wrong}),
+    "repartition": lambda rows, **wrong: unskew.repartition(**{"rows": rows, "key": "key", **wrong}),
+    "join": lambda rows, **wrong: unskew.join(
         **{"left": rows, "right": rows.select("key"), "on": "key", **wrong}
     ),
-    "groupBy": lambda rows, key="key", **wrong: ek.groupBy(rows, key, **wrong).agg(
-        n=ek.top_k("value")
+    "groupBy": lambda rows, key="key", **wrong: unskew.groupBy(rows, key, **wrong).agg(
+        n=unskew.top_k("value")
     ),
     "applyInArrow": lambda rows, key="key", scheme="auto", func=same, schema=SCHEMA, merge=None: (
-        ek.groupBy(rows, key, scheme=scheme).applyInArrow(func, schema, merge)
+        unskew.groupBy(rows, key, scheme=scheme).applyInArrow(func, schema, merge)
     ),
-    "mapInArrow": lambda rows, **wrong: ek.mapInArrow(
+    "mapInArrow": lambda rows, **wrong: unskew.mapInArrow(
         **{"df": rows, "func": batches, "schema": SCHEMA, "cost_key": "key", **wrong}
     ),
-    "streaming": lambda rows, **wrong: ek.streaming.groupBy(rows, "key", **wrong),
-    "stateful": lambda rows, **wrong: ek.streaming.stateful(
+    "streaming": lambda rows, **wrong: unskew.streaming.groupBy(rows, "key", **wrong),
+    "stateful": lambda rows, **wrong: unskew.streaming.stateful(
         rows, "key", same, schema=SCHEMA, state_schema="n bigint", checkpoint="nowhere", **wrong
     ),
     "skewed": lambda rows=9, **wrong: skewed(
@@ -115,7 +115,7 @@ def test_bad_input_is_refused_before_any_job(spark, rows, verb, name, values):
         spark.sparkContext.setJobGroup("refusals", "none should run")
     for value in values:
         frame = {} if name == "rows" or verb in MADE else {"rows": rows}
-        with pytest.raises(EvenkeelError) as refusal:
+        with pytest.raises(UnskewError) as refusal:
             CALLS[verb](**frame, **{name: value})
         assert 0 < len(str(refusal.value)) < 1500
     if not is_remote():
@@ -124,30 +124,30 @@ def test_bad_input_is_refused_before_any_job(spark, rows, verb, name, values):
 
 
 def test_an_expression_is_no_key(rows):
-    for call in (ek.diagnose, ek.plan, ek.repartition):
+    for call in (unskew.diagnose, unskew.plan, unskew.repartition):
         with pytest.raises(ParameterTypeError, match="the name of a column"):
             call(rows, F.col("key"))
 
 
 def test_columns_of_one_name_are_refused(rows):
-    with pytest.raises(EvenkeelError, match="2 columns called 'key'"):
-        ek.diagnose(rows.select("key", rows.key), "key")
+    with pytest.raises(UnskewError, match="2 columns called 'key'"):
+        unskew.diagnose(rows.select("key", rows.key), "key")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", None, '{"key": "k"}'])
 def test_plans_that_cannot_be_read(text):
-    with pytest.raises(EvenkeelError, match="no plan"):
-        ek.Plan.from_json(text)
+    with pytest.raises(UnskewError, match="no plan"):
+        unskew.Plan.from_json(text)
 
 
 def test_rows_of_pandas_are_told_from_rows_of_spark(rows):
     with pytest.raises(ParameterTypeError, match="not a DataFrame of Spark"):
-        ek.diagnose(rows.toPandas(), "key")
+        unskew.diagnose(rows.toPandas(), "key")
 
 
 def test_a_checkpoint_that_is_none(spark, tmp_path):
     for path in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(EvenkeelError):
-            ek.diagnose_state(str(path), spark=spark)
-        with pytest.raises(EvenkeelError):
-            ek.streaming.read_state(spark, str(path))
+        with pytest.raises(UnskewError):
+            unskew.diagnose_state(str(path), spark=spark)
+        with pytest.raises(UnskewError):
+            unskew.streaming.read_state(spark, str(path))

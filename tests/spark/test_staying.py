@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark import TaskContext, cloudpickle
 
-import evenkeel as ek
-from evenkeel.spark.state.settings import stay_put
-from evenkeel.spark.streaming.pinning import Pins
+import unskew
+from unskew.spark.state.settings import stay_put
+from unskew.spark.streaming.pinning import Pins
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -26,7 +26,7 @@ PLACES = "worker bigint, machine bigint"
 
 @pytest.fixture(scope="module")
 def session(local_cluster):
-    # The cluster's Python has evenkeel, and no tests.
+    # The cluster's Python has unskew, and no tests.
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     return local_cluster(4, slots=2).session({"spark.sql.adaptive.enabled": "false"})
 
@@ -36,7 +36,7 @@ def here() -> dict[str, int]:
     return {"worker": TaskContext.get().partitionId(), "machine": os.getppid()}
 
 
-class Where(ek.streaming.Processor):
+class Where(unskew.streaming.Processor):
     """Tells where each key is processed."""
 
     def process(self, key, rows, state):
@@ -57,7 +57,7 @@ def test_state_stays_with_its_worker(session, tmp_path):
         pq.write_table(pa.table({"key": [f"key-{each % 60}" for each in range(300)]}), path)
         os.utime(path, (1_700_000_000 + number,) * 2)
     rows = session.readStream.schema("key string").option("maxFilesPerTrigger", 1)
-    stream = ek.streaming.stateful(
+    stream = unskew.streaming.stateful(
         rows.parquet(str(tmp_path / "rows")),
         "key",
         Where(),

@@ -14,10 +14,10 @@ from tests.spark.frames import KEYS, SCHEMA, awkward, awkward_rows
 from tests.spark.streams import final, read_batches, run_stream, write_batches
 from tests.spark.test_aggregation import OURS, PYTHON, check_against_each_group, sparks
 
-import evenkeel as ek
-from evenkeel.errors import KeyTypeError, NeedError, ParameterError, SchemaError, UnknownNameError
-from evenkeel.spark.retries import physical_plan
-from evenkeel.testing import assert_same_result
+import unskew
+from unskew.errors import KeyTypeError, NeedError, ParameterError, SchemaError, UnknownNameError
+from unskew.spark.retries import physical_plan
+from unskew.testing import assert_same_result
 
 pytestmark = pytest.mark.spark
 
@@ -59,7 +59,7 @@ def test_split_aggregates_are_sparks(spark, tmp_path_factory, batches, key, sche
     folder = tmp_path_factory.mktemp("stream")
     schema = write_batches(spark, folder / "in", SCHEMA, batches)
     stream = read_batches(spark, folder / "in", schema)
-    result = ek.streaming.groupBy(stream, *key, workers=workers, scheme=scheme).agg(**OURS)
+    result = unskew.streaming.groupBy(stream, *key, workers=workers, scheme=scheme).agg(**OURS)
     found = final(run_stream(result, "complete", folder))
     rows = spark.read.schema(schema).parquet(str(folder / "in"))
     assert_same_result(found, rows.groupBy(*key).agg(*sparks()))
@@ -73,7 +73,7 @@ def test_aggregates_in_python_are_those_of_the_whole_group(spark, tmp_path_facto
     folder = tmp_path_factory.mktemp("stream")
     schema = write_batches(spark, folder / "in", SCHEMA, batches)
     stream = read_batches(spark, folder / "in", schema)
-    result = ek.streaming.groupBy(stream, *key, workers=3).agg(**PYTHON)
+    result = unskew.streaming.groupBy(stream, *key, workers=3).agg(**PYTHON)
     assert dict(result.dtypes)["mean"] == "decimal(16,7)"
     found = final(run_stream(result, "update", folder), key)
     rows = spark.read.schema(schema).parquet(str(folder / "in"))
@@ -110,12 +110,12 @@ def test_late_rows_and_windows_are_as_in_plain_spark(spark, tmp_path, mode):
     stream = read_batches(spark, tmp_path / "in", schema).withWatermark("time", "10 minutes")
     window = F.window("time", "10 minutes", "5 minutes")
     plain = stream.groupBy(window, "word").agg(F.count(F.lit(1)).alias("n"), F.max("x").alias("m"))
-    split = ek.streaming.groupBy(stream, window, "word", workers=3, scheme="porc")
-    python = ek.streaming.groupBy(stream, window, "word", workers=3, mode=mode)
+    split = unskew.streaming.groupBy(stream, window, "word", workers=3, scheme="porc")
+    python = unskew.streaming.groupBy(stream, window, "word", workers=3, mode=mode)
     results = {
         "plain": plain,
-        "split": split.agg(n=ek.count(), m=ek.max("x")),
-        "python": python.agg(n=ek.count(), m=ek.max("x"), d=ek.top_k("x")).drop("d"),
+        "split": split.agg(n=unskew.count(), m=unskew.max("x")),
+        "python": python.agg(n=unskew.count(), m=unskew.max("x"), d=unskew.top_k("x")).drop("d"),
     }
     outputs = {}
     for name, result in results.items():
@@ -133,7 +133,7 @@ def test_a_stream_goes_on_where_it_stopped(spark, tmp_path):
 
     def run(name, mode, scheme, aggregates):
         stream = read_batches(spark, tmp_path / "in", schema)
-        grouped = ek.streaming.groupBy(stream, "word", workers=2, scheme=scheme, mode=mode)
+        grouped = unskew.streaming.groupBy(stream, "word", workers=2, scheme=scheme, mode=mode)
         (tmp_path / name).mkdir(exist_ok=True)
         return run_stream(grouped.agg(**aggregates), mode, tmp_path / name)
 
@@ -145,7 +145,7 @@ def test_a_stream_goes_on_where_it_stopped(spark, tmp_path):
         check_against_each_group(read, python, ["word"])
         write_batches(spark, tmp_path / "in", SCHEMA, [rows[40:]])
     with pytest.raises(Exception, match="states of other aggregates"):
-        run("python", "update", "auto", {**PYTHON, "top": ek.top_k("part", 3)})
+        run("python", "update", "auto", {**PYTHON, "top": unskew.top_k("part", 3)})
 
 
 def longest(table: pa.Table) -> pa.Table:
@@ -159,8 +159,8 @@ def test_costly_parts_by_a_plan_from_history(spark, tmp_path, caplog):
     schema = write_batches(spark, tmp_path / "in", SCHEMA, [rows[:60], rows[60:]])
     history = spark.read.schema(schema).parquet(str(tmp_path / "in"))
     stream = read_batches(spark, tmp_path / "in", schema)
-    with caplog.at_level("INFO", logger="evenkeel"):
-        grouped = ek.streaming.groupBy(stream, "part", workers=3, history=history)
+    with caplog.at_level("INFO", logger="unskew"):
+        grouped = unskew.streaming.groupBy(stream, "part", workers=3, history=history)
         result = grouped.applyInArrow(
             longest, "n int, most bigint", merge=[F.sum("n").alias("n"), F.max("most").alias("m")]
         )
@@ -174,15 +174,15 @@ def test_costly_parts_by_a_plan_from_history(spark, tmp_path, caplog):
 
 def test_what_spark_combines_is_left_to_it(spark, tmp_path, caplog, capsys):
     stream = _any_stream(spark, tmp_path)
-    with caplog.at_level("INFO", logger="evenkeel"):
-        grouped = ek.streaming.groupBy(stream, "word")
-        result = grouped.agg(F.max("x"), n=ek.count())
+    with caplog.at_level("INFO", logger="unskew"):
+        grouped = unskew.streaming.groupBy(stream, "word")
+        result = grouped.agg(F.max("x"), n=unskew.count())
     assert "plain Spark: Spark combines these aggregates" in caplog.text
     assert "MapInArrow" not in physical_plan(result)
     assert result.columns == ["word", "max(x)", "n"]
-    assert "MapInArrow" in physical_plan(grouped.agg(ek.distinct("x")))
-    grouped.explain(n=ek.count())
-    grouped.explain(d=ek.distinct("x"))
+    assert "MapInArrow" in physical_plan(grouped.agg(unskew.distinct("x")))
+    grouped.explain(n=unskew.count())
+    grouped.explain(d=unskew.distinct("x"))
     said = capsys.readouterr().out
     assert "plain Spark" in said
     assert "w-choices on 2 workers" in said
@@ -198,8 +198,8 @@ def test_bad_requests_are_refused(spark, tmp_path):
     stream = _any_stream(spark, tmp_path)
     batch = spark.range(3).selectExpr("id x", "'w' word", "current_timestamp() time")
     lists = stream.selectExpr("array(word) words", "x")
-    other_plan = ek.plan(batch, "word", workers=2)
-    by = ek.streaming.groupBy
+    other_plan = unskew.plan(batch, "word", workers=2)
+    by = unskew.streaming.groupBy
 
     def identity(table):
         return table
@@ -213,7 +213,7 @@ def test_bad_requests_are_refused(spark, tmp_path):
         (lambda: by(stream, "word", scheme="pgk"), UnknownNameError, "pkg"),
         (lambda: by(stream, "word", scheme="sg"), NeedError, "mergeable"),
         (
-            lambda: by(stream, "word", scheme="planned-split").agg(k=ek.top_k("x")),
+            lambda: by(stream, "word", scheme="planned-split").agg(k=unskew.top_k("x")),
             ParameterError,
             "give history=",
         ),
@@ -221,24 +221,24 @@ def test_bad_requests_are_refused(spark, tmp_path):
         (lambda: by(stream, "word", history=stream), ParameterError, "batch of rows"),
         (lambda: by(stream, "word", table=9), ParameterError, "belong to a plan"),
         (
-            lambda: by(stream, "word", mode="complete").agg(ek.distinct("x")),
+            lambda: by(stream, "word", mode="complete").agg(unskew.distinct("x")),
             ParameterError,
             "mode='update'",
         ),
         (
-            lambda: by(stream, "word", mode="append").agg(ek.distinct("x")),
+            lambda: by(stream, "word", mode="append").agg(unskew.distinct("x")),
             ParameterError,
             "withWatermark",
         ),
-        (lambda: by(stream, "word", mode="al").agg(ek.distinct("x")), ParameterError, "not one of"),
-        (lambda: by(lists, "words").agg(ek.distinct("x")), KeyTypeError, "stands for it"),
+        (lambda: by(stream, "word", mode="al").agg(unskew.distinct("x")), ParameterError, "not one of"),
+        (lambda: by(lists, "words").agg(unskew.distinct("x")), KeyTypeError, "stands for it"),
         (lambda: by(stream, "word", scheme="pkg").agg(F.sum("x")), NeedError, "taken apart"),
         (
             lambda: by(stream, "word").agg(F.sum("x"), Longest("word")),
             ParameterError,
             "two queries",
         ),
-        (lambda: by(stream, "x", scheme="pkg").agg(ek.sum("time")), ParameterError, "sum"),
+        (lambda: by(stream, "x", scheme="pkg").agg(unskew.sum("time")), ParameterError, "sum"),
         (
             lambda: by(stream, "word").applyInArrow(identity, "n int", merge=[]),
             ParameterError,
@@ -250,7 +250,7 @@ def test_bad_requests_are_refused(spark, tmp_path):
             "the key brings along",
         ),
         (
-            lambda: by(stream, "x", scheme=other_plan).agg(ek.distinct("x")),
+            lambda: by(stream, "x", scheme=other_plan).agg(unskew.distinct("x")),
             ParameterError,
             "the plan is for",
         ),

@@ -9,9 +9,9 @@ from tests.spark.frames import SCHEMA, awkward
 from tests.spark.streams import read_batches, write_batches
 from tests.spark.test_aggregation import PYTHON, check_against_each_group
 
-import evenkeel as ek
-from evenkeel.errors import InputError, ParameterError
-from evenkeel.spark.streaming import choosing, kept_parts
+import unskew
+from unskew.errors import InputError, ParameterError
+from unskew.spark.streaming import choosing, kept_parts
 
 pytestmark = pytest.mark.spark
 
@@ -82,8 +82,8 @@ def _stream_of(spark, folder, **wish):
     def stream_of(store):
         schema = spark.createDataFrame([], SCHEMA).schema
         stream = read_batches(spark, folder / "in", schema)
-        heard: list[ek.streaming.BatchProgress] = []
-        grouped = ek.streaming.groupBy(stream, "word", workers=3, **wish)
+        heard: list[unskew.streaming.BatchProgress] = []
+        grouped = unskew.streaming.groupBy(stream, "word", workers=3, **wish)
         merged = grouped.replanned(str(store), feeds=[heard.append], **PYTHON)
         return _Heard(merged, heard)
 
@@ -107,9 +107,9 @@ def test_what_cannot_be_kept_in_parts_is_refused(spark, tmp_path):
     schema = write_batches(spark, tmp_path / "in", SCHEMA, [])
     stream = read_batches(spark, tmp_path / "in", schema)
     with pytest.raises(ParameterError, match="kept in parts"):
-        ek.streaming.groupBy(stream, "word").replanned("store", F.sum("id"))
+        unskew.streaming.groupBy(stream, "word").replanned("store", F.sum("id"))
     with pytest.raises(ParameterError, match="its own plan"):
-        ek.streaming.groupBy(stream, "word", scheme="pkg").replanned("store", n=ek.count())
-    empty = ek.streaming.groupBy(stream, "word").replanned(str(tmp_path / "no"), n=ek.count())
+        unskew.streaming.groupBy(stream, "word", scheme="pkg").replanned("store", n=unskew.count())
+    empty = unskew.streaming.groupBy(stream, "word").replanned(str(tmp_path / "no"), n=unskew.count())
     with pytest.raises(InputError, match="no batch yet"):
         empty.result()

@@ -11,12 +11,12 @@ import pytest
 from tests.spark.frames import SCHEMA, awkward
 from tests.spark.streams import read_batches, run_stream, write_batches
 
-import evenkeel as ek
-from evenkeel.errors import InputError
-from evenkeel.partitioners import RoutingTable
-from evenkeel.partitioners.serialization import to_json
-from evenkeel.shown import shown
-from evenkeel.spark.streaming.feeds import exposition, lines_feed
+import unskew
+from unskew.errors import InputError
+from unskew.partitioners import RoutingTable
+from unskew.partitioners.serialization import to_json
+from unskew.shown import shown
+from unskew.spark.streaming.feeds import exposition, lines_feed
 
 pytestmark = pytest.mark.spark
 
@@ -25,20 +25,20 @@ def test_batches_are_watched_and_their_state_is_diagnosed(spark, tmp_path, capsy
     rows = [tuple(row) for row in awkward(spark, 90).collect()]
     schema = write_batches(spark, tmp_path / "in", SCHEMA, [rows[:60], rows[60:]])
     stream = read_batches(spark, tmp_path / "in", schema)
-    heard: list[ek.streaming.BatchProgress] = []
-    listener = ek.streaming.watch(
-        spark, heard.append, folder=tmp_path / "feed", prometheus=tmp_path / "evenkeel.prom"
+    heard: list[unskew.streaming.BatchProgress] = []
+    listener = unskew.streaming.watch(
+        spark, heard.append, folder=tmp_path / "feed", prometheus=tmp_path / "unskew.prom"
     )
     try:
-        grouped = ek.streaming.groupBy(stream, "word", workers=3, scheme="pkg")
-        run_stream(grouped.agg(n=ek.count()), "update", tmp_path)
+        grouped = unskew.streaming.groupBy(stream, "word", workers=3, scheme="pkg")
+        run_stream(grouped.agg(n=unskew.count()), "update", tmp_path)
         until = time.monotonic() + 60
         while len(heard) < 2 and time.monotonic() < until:
             time.sleep(0.1)
     finally:
         spark.streams.removeListener(listener)
     assert [(each.batch, each.rows, each.workers) for each in heard] == [(0, 60, 3), (1, 30, 3)]
-    assert heard == ek.streaming.read_lines(tmp_path / "feed")
+    assert heard == unskew.streaming.read_lines(tmp_path / "feed")
     words = [len({row[1] for row in part}) for part in (rows[:60], rows[60:])]
     for record, keys in zip(heard, words, strict=True):
         assert sum(record.loads) == record.rows
@@ -46,9 +46,9 @@ def test_batches_are_watched_and_their_state_is_diagnosed(spark, tmp_path, capsy
     counts = Counter(shown(row[1]) for row in rows[:60])
     assert heard[0].hottest[0][1] == max(counts.values())
     assert all(counts[key] == load for key, load in heard[0].hottest[:3])
-    assert (tmp_path / "evenkeel.prom").read_text() == exposition(heard[1], "all")
+    assert (tmp_path / "unskew.prom").read_text() == exposition(heard[1], "all")
 
-    found = ek.diagnose_state(str(tmp_path / "checkpoint"), spark=spark)
+    found = unskew.diagnose_state(str(tmp_path / "checkpoint"), spark=spark)
     assert (found.kind, found.batch, len(found.stores)) == ("spark", 1, 1)
     assert found.stores[0].total == len({row[1] for row in rows})
     assert found.to_pandas()["load"].sum() == found.stores[0].total
@@ -61,13 +61,13 @@ def test_batches_are_watched_and_their_state_is_diagnosed(spark, tmp_path, capsy
 def test_lines_cut_short_by_a_crash_are_passed_over(tmp_path):
     feed = lines_feed(tmp_path)
     first, again = (
-        ek.streaming.BatchProgress.of(batch=0, loads=[2, 1], seconds=s) for s in (1.0, 2.0)
+        unskew.streaming.BatchProgress.of(batch=0, loads=[2, 1], seconds=s) for s in (1.0, 2.0)
     )
     feed(first)
     with (tmp_path / "batches.jsonl").open("a") as file:
         file.write(first.to_json()[:20] + "\n")
     feed(again)
-    assert ek.streaming.read_lines(tmp_path) == [again]
+    assert unskew.streaming.read_lines(tmp_path) == [again]
 
 
 def test_state_that_moves_is_counted_by_worker(spark, tmp_path):
@@ -84,8 +84,8 @@ def test_state_that_moves_is_counted_by_worker(spark, tmp_path):
     (commits / "000000000004.json").write_text(json.dumps(commit) + "\nchecksum\n")
     commit = {**commit, "batch": 5, "layers": [*commit["layers"], {"path": "layers/1", "rows": 2}]}
     (commits / "000000000005.json").write_text(json.dumps(commit) + "\nchecksum\n")
-    found = ek.diagnose_state(str(tmp_path), spark=spark)
-    assert (found.kind, found.batch) == ("evenkeel", 5)
+    found = unskew.diagnose_state(str(tmp_path), spark=spark)
+    assert (found.kind, found.batch) == ("unskew", 5)
     assert [(store.unit, store.loads) for store in found.stores] == [
         ("rows", (1, 1)),
         ("bytes", (5, 90)),
@@ -94,4 +94,4 @@ def test_state_that_moves_is_counted_by_worker(spark, tmp_path):
 
 def test_what_is_no_checkpoint_is_refused(spark, tmp_path):
     with pytest.raises(InputError, match="holds no state; give the checkpointLocation"):
-        ek.diagnose_state(str(tmp_path / "nothing"), spark=spark)
+        unskew.diagnose_state(str(tmp_path / "nothing"), spark=spark)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.errors import ParameterError
-from evenkeel.testing import LocalCluster, Machine, emulated_work, machine_speed
-from evenkeel.testing.emulation import SPEED_FILE
-from evenkeel.testing.processes import Started, stop_all, wait_until
+from unskew.errors import ParameterError
+from unskew.testing import LocalCluster, Machine, emulated_work, machine_speed
+from unskew.testing.emulation import SPEED_FILE
+from unskew.testing.processes import Started, stop_all, wait_until
 
 
 def test_impossible_machines_are_refused():

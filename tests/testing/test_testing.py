@@ -7,8 +7,8 @@ import math
 import pytest
 from pyspark.sql import functions as F
 
-from evenkeel.errors import ParameterError
-from evenkeel.testing import assert_balanced, assert_same_result, one_hot_key, skewed
+from unskew.errors import ParameterError
+from unskew.testing import assert_balanced, assert_same_result, one_hot_key, skewed
 
 pytestmark = pytest.mark.spark
 

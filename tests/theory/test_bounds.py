@@ -6,15 +6,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.partitioners import (
+from unskew.partitioners import (
     OfflineGreedy,
     PartialKey,
     RandomChoices,
     StaticTwoChoices,
 )
-from evenkeel.simulator.sources import Sources
-from evenkeel.sketches.key_counts import KeyCounts
-from evenkeel.workloads import ZipfStream
+from unskew.simulator.sources import Sources
+from unskew.sketches.key_counts import KeyCounts
+from unskew.workloads import ZipfStream
 
 HASHES = np.random.default_rng(3).integers(0, 2**64, 400, dtype=np.uint64)
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenkeel.errors import InputError, KeyTypeError, ParameterError, UnknownNameError
-from evenkeel.hashing import hash_ids, hash_keys
-from evenkeel.workloads import FileStream, LogNormalStream, ZipfStream, zipf_probabilities
+from unskew.errors import InputError, KeyTypeError, ParameterError, UnknownNameError
+from unskew.hashing import hash_ids, hash_keys
+from unskew.workloads import FileStream, LogNormalStream, ZipfStream, zipf_probabilities
 
 
 def ids(stream):

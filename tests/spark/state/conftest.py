@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-CONNECT = os.environ.get("EVENKEEL_TEST_MODE") == "connect"
+CONNECT = os.environ.get("UNSKEW_TEST_MODE") == "connect"
 
 
 @pytest.fixture(autouse=True)

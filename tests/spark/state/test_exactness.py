@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.spark.state.batches import Driver, Reference, random_batches, shuffle_tables
 
-from evenkeel.errors import StateError
-from evenkeel.partitioners import KeyGrouping, RoutingTable
-from evenkeel.spark.retries import physical_plan
-from evenkeel.spark.state import batch_job, faults
+from unskew.errors import StateError
+from unskew.partitioners import KeyGrouping, RoutingTable
+from unskew.spark.retries import physical_plan
+from unskew.spark.state import batch_job, faults
 
 pytestmark = pytest.mark.spark
 
@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_refused(spark, tmp_path, caplog):
     newest.with_name(f".{newest.name}.crc").unlink()
     newest.write_bytes(whole[: len(whole) // 2])
     run = driver.start(workers=2)
-    with caplog.at_level(logging.WARNING, logger="evenkeel"):
+    with caplog.at_level(logging.WARNING, logger="unskew"):
         run(driver.frame(batches[2]), 2)
     assert "falling back to batch 1" in caplog.text
     run(frame, 3)

@@ -13,17 +13,17 @@ import pyspark.sql
 import pytest
 from pyspark.errors import StreamingQueryException
 
-import evenkeel as ek
-from evenkeel.errors import (
-    EvenkeelError,
+import unskew
+from unskew.errors import (
+    UnskewError,
     KeyTypeError,
     ParameterError,
     SessionError,
     UnknownNameError,
 )
-from evenkeel.spark.state.files import Files
-from evenkeel.spark.state.stream import files_feed
-from evenkeel.spark.streaming import BatchProgress, read_lines, read_state, stateful
+from unskew.spark.state.files import Files
+from unskew.spark.state.stream import files_feed
+from unskew.spark.streaming import BatchProgress, read_lines, read_state, stateful
 
 pytestmark = pytest.mark.spark
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.spark
 def counting():
     """Made here, so that it travels."""
 
-    class Counting(ek.streaming.Processor):
+    class Counting(unskew.streaming.Processor):
         def process(self, key, rows, state):
             n = len(rows) + (state["n"] if state else 0)
             return [{"key": key, "n": n, "what": "rows"}], {"n": n}
@@ -98,7 +98,7 @@ def test_restart_fall_back_and_refusal(spark, tmp_path, caplog):
     newest = tmp_path / "checkpoint" / "state" / "commits" / f"{1:012d}.json"
     newest.write_text("{")
     stream.add(["b", None])
-    with caplog.at_level(logging.WARNING, logger="evenkeel"):
+    with caplog.at_level(logging.WARNING, logger="unskew"):
         again = stream.run(workers=3)
     assert "falling back to batch 0" in caplog.text
     assert "batches 1 to 1 are run again" in caplog.text
@@ -122,7 +122,7 @@ def test_mistakes_are_found_before_the_start(spark, tmp_path):
     def refused(error, message, stream=rows, key="key", **changes):
         with pytest.raises(error, match=message) as found:
             stateful(stream, key, counting(), **good | changes)
-        assert isinstance(found.value, EvenkeelError)
+        assert isinstance(found.value, UnskewError)
 
     refused(ParameterError, "wants a stream", stream=spark.range(3), key="id")
     refused(UnknownNameError, "kye", key="kye")

@@ -20,13 +20,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from evenkeel.errors import SchemaError
-from evenkeel.spark.arrow_types import arrow_type
-from evenkeel.spark.state.processor import FunctionProcessor, Processor
-from evenkeel.spark.state.reports import MOST_KEYS, SlotReport
-from evenkeel.spark.state.shape import OUTPUT, REPORT, STATE, StateShape
-from evenkeel.spark.state.sizes import row_bytes
-from evenkeel.spark.state.slot_step import SlotStep
+from unskew.errors import SchemaError
+from unskew.spark.arrow_types import arrow_type
+from unskew.spark.state.processor import FunctionProcessor, Processor
+from unskew.spark.state.reports import MOST_KEYS, SlotReport
+from unskew.spark.state.shape import OUTPUT, REPORT, STATE, StateShape
+from unskew.spark.state.sizes import row_bytes
+from unskew.spark.state.slot_step import SlotStep
 
 SECOND = 1_000_000
 

@@ -1,4 +1,0 @@
-"""The same flow on DataFrames: statistics, a plan, a worker for each row, placement.
-
-The only part of evenkeel that imports pyspark.
-"""

@@ -1,0 +1,84 @@
+"""The smallest and the largest value of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from unskew.aggregates.ordering import ordered
+from unskew.parameters import check_fields
+
+
+@dataclass(frozen=True, slots=True)
+class _Extreme:
+    """Keep the one value that beats all others; null where no row has one."""
+
+    column: str
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The compared column."""
+        return (self.column,)
+
+    def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
+        """The column's own type."""
+        return types[0]
+
+    def zero(self) -> Any:
+        """No rows."""
+        return None
+
+    def add(self, state: Any, rows: pa.RecordBatch) -> Any:
+        """Keep the best of the state and the rows."""
+        return self.merge(state, self._best(rows.column(0).drop_null().to_pylist()))
+
+    def merge(self, state: Any, other: Any) -> Any:
+        """The better of both."""
+        return self._best(value for value in (state, other) if value is not None)
+
+    def result(self, state: Any) -> Any:
+        """The best value."""
+        return state
+
+    def _best(self, values: Iterable[Any]) -> Any:
+        raise NotImplementedError
+
+
+class Min(_Extreme):
+    """Keep the smallest value; null where no row has one.
+
+    NaN is larger than any number, as in Spark.
+
+    Cost: one value.
+
+    >>> Min("x").add(None, pa.record_batch({"x": [3, None, 1]}))
+    1
+    """
+
+    __slots__ = ()
+
+    def _best(self, values: Iterable[Any]) -> Any:
+        return min(values, key=ordered, default=None)
+
+
+class Max(_Extreme):
+    """Keep the largest value; null where no row has one.
+
+    NaN is larger than any number, as in Spark.
+
+    Cost: one value.
+
+    >>> Max("x").add(None, pa.record_batch({"x": [3, None, 1]}))
+    3
+    """
+
+    __slots__ = ()
+
+    def _best(self, values: Iterable[Any]) -> Any:
+        return max(values, key=ordered, default=None)

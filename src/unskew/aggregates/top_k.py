@@ -1,0 +1,89 @@
+"""The most frequent values of a column."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from unskew.errors import ParameterError
+from unskew.parameters import check_fields
+
+
+class Tracked(NamedTuple):
+    """Counts of some values, each too low by at most `missed`."""
+
+    counts: Counter[Any]
+    missed: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """Count the values, forgetting rare ones where more than `tracked` are held.
+
+    Exact up to `tracked` different values; beyond, a count is too low by at most
+    rows / (tracked + 1), so every value with more rows than that is found. Nulls are not counted.
+
+    Cost: O(1) time per row, O(tracked) memory for each key.
+    Paper: Agarwal et al., Mergeable summaries, section 3 (Misra-Gries).
+
+    >>> top = TopK("x", k=1)
+    >>> top.result(top.add(top.zero(), pa.record_batch({"x": ["a", "b", "a"]})))
+    [{'item': 'a', 'count': 2}]
+    """
+
+    column: str
+    k: int = 10
+    tracked: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not 1 <= self.k <= self.tracked:
+            raise ParameterError(f"k={self.k} is not in 1..tracked={self.tracked}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The counted column."""
+        return (self.column,)
+
+    def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
+        """A list of items with their counts."""
+        item = pa.field("item", types[0])
+        return pa.list_(pa.struct([item, pa.field("count", pa.int64())]))
+
+    def zero(self) -> Tracked:
+        """No rows."""
+        return Tracked(Counter(), 0)
+
+    def add(self, state: Tracked, rows: pa.RecordBatch) -> Tracked:
+        """Count what is not null."""
+        state.counts.update(_comparable(rows.column(0).drop_null().to_pylist()))
+        return self._trimmed(state)
+
+    def merge(self, state: Tracked, other: Tracked) -> Tracked:
+        """The counts of both."""
+        for item, count in other.counts.items():
+            state.counts[next(iter(_comparable([item])))] += count
+        return self._trimmed(Tracked(state.counts, state.missed + other.missed))
+
+    def result(self, state: Tracked) -> list[dict[str, Any]]:
+        """The `k` most frequent values, the most frequent first."""
+        ranked = sorted(state.counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
+        return [{"item": item, "count": count} for item, count in ranked[: self.k]]
+
+    def _trimmed(self, state: Tracked) -> Tracked:
+        if len(state.counts) <= self.tracked:
+            return state
+        # Taking the same from all values takes from tracked + 1 rows for each row missed.
+        drop = sorted(state.counts.values(), reverse=True)[self.tracked]
+        kept = {item: count - drop for item, count in state.counts.items() if count > drop}
+        return Tracked(Counter(kept), state.missed + drop)
+
+
+def _comparable(values: Iterable[Any]) -> Iterable[Any]:
+    """One NaN for all of them: two are never equal, and each would be counted apart."""
+    return (math.nan if value != value else value for value in values)

@@ -1,0 +1,120 @@
+"""The `unskew` command: one file per subcommand, loaded when it is called.
+
+Exit codes: 0 done, 1 an error that is not the user's, 2 wrong input, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import inspect
+import signal
+import sys
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from unskew.cli.terminal import errors
+from unskew.errors import UnskewError
+from unskew.shown import harmless
+
+STOPPED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
+# The first line of each command's help stands here too: help and completion need not load them,
+# and numba alone takes a second.
+COMMANDS = {
+    "demo": "Run a costly function of skewed groups on an embedded Spark, plain and with unskew.",
+    "diagnose": "Measure the skew of a key and forecast every scheme, on an embedded Spark.",
+    "simulate": "Route a stream by a scheme and report balance and replicas, and with queues "
+    "latency.",
+    "compare": "Try every scheme that is legal for a need on one stream, and say which to take.",
+    "rebalance": "Plan a routing table for whole keys: balance, table size and migration.",
+    "reproduce": "Measure a paper's claims and say which hold.",
+    "run": "Run an application of the papers on an embedded Spark and check its result.",
+    "bench": "Measure speed; every figure is a ratio to a yardstick of the same run.",
+    "report": "Gather the results in a folder into one page that stands alone.",
+    "watch": "Follow a running stream on a page of this machine, until Ctrl-C. Needs no Spark.",
+}
+
+
+class Commands(TyperGroup):
+    """Knows every command by name and first line, and loads the one that is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, first_line in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=first_line))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called, with its options."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else _loaded(name), rest
+
+
+def _loaded(name: str) -> Any:
+    alone = typer.Typer(
+        add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
+    )
+    command = getattr(import_module(f"unskew.cli.{name}"), name)
+    alone.command(name, help=_help(command.__doc__))(command)
+    return get_command(alone)
+
+
+def _help(text: str) -> str:
+    """A paragraph a line, which then wraps as the window asks; examples as they are typed."""
+    joined = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
+    return "\n\n".join(f"$ {part}" if part.startswith("unskew ") else part for part in joined)
+
+
+app = typer.Typer(
+    name="unskew",
+    cls=Commands,
+    help="Keep keyed processing balanced when keys are skewed, rows differ in cost, or machines "
+    "differ in speed.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    epilog="Exit codes: 0 done, 2 wrong input, 130 stopped by Ctrl-C, 1 anything else.",
+)
+
+
+@app.callback()
+def _unskew() -> None:
+    """Its subcommands are all there is."""
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one sentence and exit code 2."""
+    try:
+        app(prog_name="unskew")
+    except UnskewError as error:
+        errors.print(harmless(f"unskew: {error}"), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except SystemExit as end:
+        if end.code == STOPPED:
+            _stop()
+        raise
+    except Exception as error:
+        if not _was_interrupted(error):
+            raise
+        _stop()
+        sys.exit(STOPPED)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether it came of Ctrl-C: Spark cancels its jobs then, and says so with an error on top."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def _stop() -> None:
+    """After Ctrl-C: end Spark, if it runs, and its Java."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Once is enough.
+    errors.print("unskew: stopped")
+    if "pyspark" in sys.modules:
+        from unskew.spark.session import stop_session
+
+        stop_session()

@@ -1,0 +1,77 @@
+"""Routing schemes, one file each: a key's hash becomes a worker."""
+
+from __future__ import annotations
+
+from unskew.partitioners.bounded_ring import BoundedRing
+from unskew.partitioners.consistent_grouping import ConsistentGrouping
+from unskew.partitioners.consistent_ring import ConsistentRing
+from unskew.partitioners.contract import (
+    FeedbackRouter,
+    Need,
+    Partitioner,
+    Router,
+    WorkerReport,
+)
+from unskew.partitioners.full_knowledge import FullKnowledge
+from unskew.partitioners.head_choices import DChoices, WChoices
+from unskew.partitioners.key_grouping import KeyGrouping
+from unskew.partitioners.offline_greedy import OfflineGreedy
+from unskew.partitioners.online_greedy import OnlineGreedy
+from unskew.partitioners.partial_key import PartialKey
+from unskew.partitioners.planned_split import PlannedSplit
+from unskew.partitioners.proactive import Proactive
+from unskew.partitioners.random_choices import RandomChoices
+from unskew.partitioners.routing_table import RoutingTable
+from unskew.partitioners.shuffle_grouping import ShuffleGrouping
+from unskew.partitioners.static_two_choices import StaticTwoChoices
+from unskew.partitioners.two_random_choices import TwoRandomChoices
+
+_SCHEMES: tuple[type[Partitioner], ...] = (
+    KeyGrouping,
+    ConsistentRing,
+    RoutingTable,
+    StaticTwoChoices,
+    OnlineGreedy,
+    OfflineGreedy,
+    PartialKey,
+    WChoices,
+    DChoices,
+    RandomChoices,
+    BoundedRing,
+    ConsistentGrouping,
+    PlannedSplit,
+    TwoRandomChoices,
+    ShuffleGrouping,
+    Proactive,
+    FullKnowledge,
+)
+
+ALL: dict[str, type[Partitioner]] = {scheme.scheme: scheme for scheme in _SCHEMES}
+"""Every scheme by its name, the strongest promise first. To stand here is to join the conformance
+suite, the command line and the tables of the documentation."""
+
+__all__ = [
+    "ALL",
+    "BoundedRing",
+    "ConsistentGrouping",
+    "ConsistentRing",
+    "DChoices",
+    "FeedbackRouter",
+    "FullKnowledge",
+    "KeyGrouping",
+    "Need",
+    "OfflineGreedy",
+    "OnlineGreedy",
+    "PartialKey",
+    "Partitioner",
+    "PlannedSplit",
+    "Proactive",
+    "RandomChoices",
+    "Router",
+    "RoutingTable",
+    "ShuffleGrouping",
+    "StaticTwoChoices",
+    "TwoRandomChoices",
+    "WChoices",
+    "WorkerReport",
+]

@@ -1,0 +1,174 @@
+"""What a partitioner and a router promise, in three small protocols.
+
+A *partitioner* describes a scheme: frozen, comparable, printable; it travels to executors and has
+a JSON form. A *router* is one source's running memory of it.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unskew.errors import ParameterError, UnknownNameError
+from unskew.kernels import KeyHashes, Loads, WorkerIds
+from unskew.parameters import check_number, check_whole
+from unskew.partitioners.cost_messages import CostMessage
+
+__all__ = [
+    "FeedbackRouter",
+    "Independent",
+    "KeyHashes",
+    "Loads",
+    "Need",
+    "Partitioner",
+    "Router",
+    "WorkerIds",
+    "WorkerReport",
+    "check_epsilon",
+    "check_seed",
+    "check_workers",
+]
+
+
+class Need(enum.Enum):
+    """What the work asks of the rows of one key, the strongest promise first."""
+
+    WHOLE_KEY = "whole-key"
+    """All rows of a key meet on one worker: joins, sessions, any function of a whole group."""
+    MERGEABLE = "mergeable"
+    """Rows of a key may be split, and partial results are merged: counts, sums, sketches."""
+    ANY_ROW = "any-row"
+    """Rows are independent of each other: a stateless map."""
+
+    def keeps(self, wanted: Need) -> bool:
+        """Whether a scheme that promises this is legal for work that needs `wanted`.
+
+        >>> Need.WHOLE_KEY.keeps(Need.MERGEABLE), Need.ANY_ROW.keeps(Need.WHOLE_KEY)
+        (True, False)
+        """
+        order = list(Need)
+        return order.index(self) <= order.index(wanted)
+
+
+def need_named(name: str | Need) -> Need:
+    """The need of this name."""
+    if isinstance(name, Need):
+        return name
+    for need in Need:
+        if need.value == name:
+            return need
+    raise UnknownNameError("need", str(name), [need.value for need in Need])
+
+
+def _no_workers() -> NDArray[np.int32]:
+    return np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """What workers tell one source: rows given to each, who is busy or idle, what rows cost.
+
+    `busy` and `idle` list worker ids, the earliest signal first; so do the messages in `costs`.
+    """
+
+    loads: Loads | None = None
+    busy: WorkerIds = field(default_factory=_no_workers)
+    idle: WorkerIds = field(default_factory=_no_workers)
+    costs: tuple[CostMessage, ...] = ()
+
+
+class Router(Protocol):
+    """One source's memory. Cutting a stream into batches never changes a route."""
+
+    def route(self, keys: KeyHashes) -> WorkerIds:
+        """The worker of every key, in order."""
+        ...
+
+
+@runtime_checkable
+class FeedbackRouter(Protocol):
+    """A router that hears from the workers."""
+
+    def route(self, keys: KeyHashes) -> WorkerIds:
+        """The worker of every key, in order."""
+        ...
+
+    def learn(self, report: WorkerReport) -> None:
+        """Take in what the workers report; it affects only rows routed later."""
+        ...
+
+
+class Partitioner(Protocol):
+    """The description of a scheme: a frozen dataclass that can be built from `workers` alone."""
+
+    scheme: ClassVar[str]
+    """The name on the command line and in JSON."""
+
+    @property
+    def workers(self) -> int:
+        """How many workers there are, numbered from 0."""
+        ...
+
+    @property
+    def need(self) -> Need:
+        """The strongest promise that the scheme keeps."""
+        ...
+
+    @property
+    def max_replicas(self) -> int:
+        """On how many workers one key may be found."""
+        ...
+
+    @property
+    def coordinated(self) -> bool:
+        """Whether all sources must share one router for the promises to hold."""
+        ...
+
+    @property
+    def report_every(self) -> int | None:
+        """After how many messages of the whole stream the routers ask for the true loads."""
+        ...
+
+    def router(self, source: int = 0, sources: int = 1) -> Router:
+        """Start the memory of one of `sources` sources."""
+        ...
+
+
+class Independent:
+    """For schemes whose sources neither share a router nor ask the workers anything."""
+
+    __slots__ = ()
+    coordinated: ClassVar[bool] = False
+    report_every: ClassVar[int | None] = None
+
+
+MOST_WORKERS = 2**24
+"""Beyond it the loads of the workers alone would fill a machine."""
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that numpy would not take."""
+    if not 0 <= seed < 2**63:
+        raise ParameterError(f"seed={seed} is not in 0..2**63-1; any number there will do")
+
+
+def check_workers(workers: int) -> None:
+    """Refuse a number of workers that cannot be."""
+    check_whole("workers", workers)
+    if not 1 <= workers <= MOST_WORKERS:
+        raise ParameterError(
+            f"workers={workers} is not in 1..{MOST_WORKERS}; give a worker for each core, or a few"
+        )
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Refuse a slack that leaves no worker room for the next row."""
+    check_number("epsilon", epsilon)
+    if not 0 < epsilon < float("inf"):
+        raise ParameterError(
+            f"epsilon={epsilon} is not above 0; 0.01 lets a worker hold 1 % more than the mean"
+        )

@@ -1,0 +1,208 @@
+"""Planned split: key frequencies say which keys to cut, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unskew.errors import ParameterError
+from unskew.kernels.planned import Index, alias_parts, first_draws, send_drawn, send_in_turn
+from unskew.parameters import check_fields
+from unskew.partitioners.contract import (
+    Independent,
+    KeyHashes,
+    Need,
+    Router,
+    WorkerIds,
+    check_epsilon,
+    check_workers,
+)
+from unskew.partitioners.split_planning import SplitTable, index_of, plan_split
+from unskew.partitioners.split_replanning import ReplanningRouter
+from unskew.sketches.frozen import ArrayValue, frozen
+from unskew.sketches.key_counts import KeyCounts
+
+Mode = Literal["offline", "online"]
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedSplit(ArrayValue, Independent):
+    """Send planned keys to their planned workers, in the planned shares; all others by hash.
+
+    The table holds the hashes of the planned keys in ascending order; key i has the parts
+    `starts[i]..starts[i+1]-1`, each with the worker that owns it and its share of the key's rows.
+    Given `counts`, the table is drawn up from them; with neither, every key goes by its hash.
+
+    With `mode="online"` a source draws up the table itself, anew after every `interval` of rows,
+    from a sketch of `counters` keys; within an interval no worker takes more than 1 + `epsilon`
+    times its share. The interval is a twentieth of `counts`, if they are given.
+
+    When: partial results merge and key frequencies are known, from the data or from an earlier
+        run; on line, where they are not known or drift.
+    Cost: O(log table) time per row, O(table) memory, no coordination. At most workers - 1 cuts
+        are made, so there are at most keys + workers - 1 replicas. On line also O(parts) time
+        for the rows of a split key, and a few replicas more for what the last interval did not
+        foretell.
+    Paper: ours, after McNaughton's wrap-around rule for machines that may share a job.
+
+    >>> stream = np.repeat(np.array([0, 2**63], dtype=np.uint64), [900, 100])
+    >>> plan = PlannedSplit(workers=4, counts=KeyCounts.of([stream]))
+    >>> np.bincount(plan.router().route(stream)).tolist()
+    [251, 249, 251, 249]
+    """
+
+    scheme: ClassVar[str] = "planned-split"
+
+    workers: int
+    keys: KeyHashes = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
+    starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    owners: WorkerIds = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    shares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, dtype=np.float64))
+    counts: KeyCounts = field(default_factory=KeyCounts.none)
+    mode: Mode = "offline"
+    epsilon: float = 0.02
+    interval: int = 100_000
+    counters: int = 1000
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_workers(self.workers)
+        check_epsilon(self.epsilon)
+        if self.mode not in get_args(Mode):
+            raise ParameterError(f"mode={self.mode!r} is not one of {', '.join(get_args(Mode))}")
+        if self.interval < 1 or self.counters < 1:
+            raise ParameterError(
+                f"interval={self.interval} rows and counters={self.counters} must be at least 1"
+            )
+        if self.counts.keys.size:
+            self._take_counts(self.counts)
+        object.__setattr__(self, "keys", frozen(self.keys, np.uint64))
+        object.__setattr__(self, "starts", frozen(self.starts, np.int64))
+        object.__setattr__(self, "owners", frozen(self.owners, np.int32))
+        object.__setattr__(self, "shares", frozen(self.shares, np.float64))
+        check_table(self)
+
+    @classmethod
+    def of(cls, workers: int, table: SplitTable) -> PlannedSplit:
+        """The partitioner that follows `table`."""
+        return cls(workers, *table)
+
+    @property
+    def table(self) -> SplitTable:
+        """The plan itself."""
+        return SplitTable(self.keys, self.starts, self.owners, self.shares)
+
+    @property
+    def cut(self) -> KeyHashes | None:
+        """The only keys of which there are parts; None on line, where any may be cut."""
+        return None if self.mode == "online" else self.keys[np.diff(self.starts) > 1]
+
+    @property
+    def need(self) -> Need:
+        """Whole keys while none is or may be cut, else mergeable parts."""
+        return Need.WHOLE_KEY if self.max_replicas == 1 else Need.MERGEABLE
+
+    @property
+    def max_replicas(self) -> int:
+        """The parts of the key that is cut most; on line there is no telling."""
+        if self.mode == "online":
+            return self.workers
+        return int(np.diff(self.starts).max(initial=1))
+
+    def router(self, source: int = 0, sources: int = 1) -> Router:
+        """Start the memory of one source: the next draw of each planned key."""
+        if self.mode == "online":
+            interval = -(-self.interval // sources)
+            return ReplanningRouter.start(
+                self.workers, self.table, interval, self.epsilon, self.counters
+            )
+        draws = np.zeros(self.keys.size, dtype=np.uint64)
+        first_draws(self.keys, np.uint64(source), draws)
+        return PlannedSplitRouter(Lots.of(self.workers, self.table), draws)
+
+    def _take_counts(self, counts: KeyCounts) -> None:
+        if self.keys.size:
+            raise ParameterError("counts and a table are both given; give one of them")
+        if self.mode == "online":
+            twentieth = -(-int(counts.counts.sum()) // 20)
+            object.__setattr__(self, "interval", max(twentieth, 1))
+        else:
+            table = plan_split(counts.keys, counts.counts.astype(float), np.zeros(self.workers))
+            for name, column in table._asdict().items():
+                object.__setattr__(self, name, column)
+        # The table says all; keeping the counts would make the value as large as the data.
+        object.__setattr__(self, "counts", KeyCounts.none())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lots:
+    """A table in the form that a row's draw of 32 bits is looked up in."""
+
+    workers: int
+    table: SplitTable
+    index: Index
+    thresholds: NDArray[np.uint64]
+    aliases: WorkerIds
+
+    @classmethod
+    def of(cls, workers: int, table: SplitTable) -> Lots:
+        """Prepare the draws of every part of `table`."""
+        thresholds = np.zeros(table.owners.size, dtype=np.uint64)
+        aliases = np.zeros(table.owners.size, dtype=np.int32)
+        alias_parts(table.starts, table.owners, table.shares, thresholds, aliases)
+        return cls(workers, table, index_of(table), thresholds, aliases)
+
+    def route(self, keys: KeyHashes, draws: NDArray[np.uint64]) -> WorkerIds:
+        """The worker of every row: a pure function of its key and its draw."""
+        out = np.empty(keys.size, dtype=np.int32)
+        send_drawn(keys, draws, *self._arrays(), out)
+        return out
+
+    def route_in_turn(self, keys: KeyHashes, draws: NDArray[np.uint64]) -> WorkerIds:
+        """The worker of every row by the next draw of its key, which moves on."""
+        out = np.empty(keys.size, dtype=np.int32)
+        send_in_turn(keys, draws, *self._arrays(), out)
+        return out
+
+    def _arrays(
+        self,
+    ) -> tuple[np.uint64, Index, NDArray[np.int64], WorkerIds, NDArray[np.uint64], WorkerIds]:
+        _, starts, owners, _ = self.table
+        return np.uint64(self.workers), self.index, starts, owners, self.thresholds, self.aliases
+
+
+@dataclass(slots=True)
+class PlannedSplitRouter:
+    """One source's next draw for each planned key, so that the shares come out level."""
+
+    lots: Lots
+    draws: NDArray[np.uint64]
+
+    def route(self, keys: KeyHashes) -> WorkerIds:
+        """The worker of every key, in order."""
+        return self.lots.route_in_turn(keys, self.draws)
+
+
+def check_table(plan: PlannedSplit) -> None:
+    """Refuse a table that is out of order, leaves a key without parts or names no worker."""
+    keys, starts, owners, shares = plan.table
+    if starts.size != keys.size + 1 or starts[0] != 0 or (np.diff(starts) < 1).any():
+        raise ParameterError("starts must rise from 0, one step of at least one part for each key")
+    if not starts[-1] == owners.size == shares.size:
+        raise ParameterError(
+            f"starts ends at {starts[-1]} parts, but there are {owners.size} owners "
+            f"and {shares.size} shares"
+        )
+    if (keys[1:] <= keys[:-1]).any():
+        raise ParameterError("keys must be in ascending order, each once")
+    if owners.size and not 0 <= owners.min() <= owners.max() < plan.workers:
+        raise ParameterError(
+            f"owners reach from {owners.min()} to {owners.max()}; "
+            f"workers={plan.workers} are numbered from 0"
+        )
+    sums = np.add.reduceat(shares, starts[:-1]) if keys.size else np.ones(1)
+    if (shares < 0).any() or not np.allclose(sums, 1.0):
+        raise ParameterError("shares must not be negative and must add up to 1 for each key")

@@ -1,0 +1,146 @@
+"""From key frequencies to a planned split: level workers, few cuts, a small table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from unskew.errors import ParameterError
+from unskew.kernels.planned import Index, Offsets, Weights, fill_workers
+from unskew.partitioners.contract import KeyHashes, WorkerIds, check_epsilon
+from unskew.partitioners.key_grouping import KeyGrouping
+from unskew.sketches.key_table import KeyTable
+
+TABLE = 1000
+"""How many keys a plan may name, unless told otherwise."""
+
+
+class SplitTable(NamedTuple):
+    """Keys in ascending order; key i has the parts `starts[i]..starts[i+1]-1`."""
+
+    keys: KeyHashes
+    starts: Offsets
+    owners: WorkerIds
+    shares: Weights
+
+
+def plan_split(
+    keys: KeyHashes,
+    weights: Weights,
+    rest: Weights,
+    *,
+    capacities: Weights | None = None,
+    epsilon: float = 0.005,
+    table: int = TABLE,
+    whole: bool = False,
+) -> SplitTable:
+    """Fill each worker to its share, heaviest keys first, cutting a key only where one is full.
+
+    `weights` are the rows (or costs) of `keys`; `rest` is what all other keys bring to each
+    worker by their hash. The table is the smallest that brings every worker to its share within
+    `epsilon`, and never longer than `table`; keys that are not in it go by their hash. With
+    `whole` no key is cut, however heavy: each goes to the worker with the most room.
+    """
+    capacities = check_plan(keys, weights, rest, capacities, epsilon, table)
+    heaviest = np.argsort(-weights, kind="stable")
+    keys, weights = keys[heaviest], weights[heaviest]
+    by_hash = KeyGrouping(rest.size).router().route(keys)
+    fair = capacities * ((weights.sum() + rest.sum()) / capacities.sum())
+    size = table_size(weights, by_hash, rest, fair * (1 + epsilon / 2), min(table, keys.size))
+    hashed = rest + np.bincount(by_hash[size:], weights[size:], minlength=rest.size)
+    room = water_level(hashed, capacities, weights[:size].sum()) * capacities - hashed
+    slack = np.full(rest.size, np.inf) if whole else fair * epsilon
+    return _filled(keys[:size], weights[:size], room, slack)
+
+
+def planned_loads(plan: SplitTable, keys: KeyHashes, weights: Weights, rest: Weights) -> Weights:
+    """What each worker is given, if `keys` come with `weights` and all others bring `rest`."""
+    planned = np.isin(keys, plan.keys)
+    by_hash = KeyGrouping(rest.size).router().route(keys[~planned])
+    loads = rest + np.bincount(by_hash, weights[~planned], minlength=rest.size)
+    entry = np.searchsorted(plan.keys, keys[planned])
+    weight = np.zeros(plan.keys.size)
+    np.add.at(weight, entry, weights[planned])
+    parts = np.repeat(weight, np.diff(plan.starts)) * plan.shares
+    return loads + np.bincount(plan.owners, parts, minlength=rest.size)
+
+
+def check_plan(
+    keys: KeyHashes,
+    weights: Weights,
+    rest: Weights,
+    capacities: Weights | None,
+    epsilon: float,
+    table: int,
+) -> Weights:
+    """Refuse frequencies and capacities that cannot be; return the capacities."""
+    check_epsilon(epsilon)
+    if table < 0:
+        raise ParameterError(f"table={table} is below 0; give the most keys that a plan may name")
+    if rest.size < 1:
+        raise ParameterError("rest has no worker; give what the other keys bring to each")
+    if keys.size != weights.size:
+        raise ParameterError(f"there are {keys.size} keys but {weights.size} weights")
+    if capacities is None:
+        return np.ones(rest.size)
+    if capacities.size != rest.size or not (capacities > 0).all():
+        raise ParameterError(
+            f"capacities={capacities.tolist()} must be {rest.size} numbers above 0, one a worker"
+        )
+    return capacities.astype(np.float64)
+
+
+def table_size(
+    weights: Weights, by_hash: WorkerIds, rest: Weights, limit: Weights, most: int
+) -> int:
+    """The fewest of the heaviest keys, doubling, whose absence leaves no worker above `limit`."""
+    size = 0
+    while size < most:
+        hashed = rest + np.bincount(by_hash[size:], weights[size:], minlength=rest.size)
+        if (hashed <= limit).all():
+            return size
+        size = min(most, max(2 * size, 8))
+    return most
+
+
+def water_level(loads: Weights, capacities: Weights, more: float) -> float:
+    """The utilisation that `more` fills the workers to, like water; the fuller ones stay dry.
+
+    A worker that is above it already gets no room, so the level lies below its utilisation.
+    """
+    order = np.argsort(loads / capacities)
+    below_loads = np.cumsum(loads[order])
+    below_capacities = np.cumsum(capacities[order])
+    levels = (more + below_loads) / below_capacities
+    above = np.flatnonzero(levels[:-1] <= (loads / capacities)[order][1:])
+    return float(levels[above[0]] if above.size else levels[-1])
+
+
+def _filled(keys: KeyHashes, weights: Weights, room: Weights, slack: Weights) -> SplitTable:
+    starts = np.zeros(keys.size + 1, dtype=np.int64)
+    owners = np.zeros(keys.size + room.size, dtype=np.int32)
+    shares = np.zeros(keys.size + room.size)
+    fill_workers(weights, np.maximum(room, 0.0), slack, starts, owners, shares)
+    return _ascending(keys, starts, owners, shares)
+
+
+def _ascending(keys: KeyHashes, starts: Offsets, owners: WorkerIds, shares: Weights) -> SplitTable:
+    order = np.argsort(keys)
+    new_starts, places = parts_of(starts, order)
+    return SplitTable(keys[order], new_starts, owners[places], shares[places])
+
+
+def index_of(table: SplitTable) -> Index:
+    """The table's keys as a hash map, for the kernels."""
+    positions = KeyTable()
+    positions.insert(table.keys, np.arange(table.keys.size, dtype=np.int32))
+    return Index(positions.slots, positions.values)
+
+
+def parts_of(starts: Offsets, entries: Offsets) -> tuple[Offsets, Offsets]:
+    """The parts of `entries`, in their order: where each entry's begin, and where they were."""
+    parts = np.diff(starts)[entries]
+    ends = np.cumsum(parts)
+    places = np.repeat(starts[:-1][entries] - (ends - parts), parts) + np.arange(parts.sum())
+    return np.concatenate(([0], ends)).astype(np.int64), places

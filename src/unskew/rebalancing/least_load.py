@@ -1,0 +1,153 @@
+"""The three phases that the planners of paper 002 share: clean, prepare, assign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from unskew.errors import ParameterError
+from unskew.kernels import WorkerIds
+from unskew.kernels.least_load_fit import fit_least_loaded, group_by_worker
+from unskew.parameters import check_number
+from unskew.rebalancing.outset import Rows
+from unskew.rebalancing.rebalance import Rebalance, Stop
+from unskew.rebalancing.records import Numbers, Records
+from unskew.rebalancing.statistics import Amounts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """One run of preparing and assigning, after some entries were moved back."""
+
+    fit: LeastLoadFit
+    records: Records
+    moves: Numbers
+    forced: int
+    loads: Amounts
+
+    @property
+    def entries(self) -> int:
+        """The size of the table that the trial ends with."""
+        rows, workers, numbers = self.moves.T
+        home = self.records.home[rows]
+        more = (workers != home).astype(np.int64) - (self.records.start[rows] != home)
+        return self.records.entries + int((more * numbers).sum())
+
+    @property
+    def migration(self) -> float:
+        """The state that the trial moves, as the records have it."""
+        records = self.records
+        rows, workers, numbers = self.moves.T
+        previous = records.previous[rows]
+        more = (workers != previous).astype(np.int64) - (records.start[rows] != previous)
+        away = records.start != records.previous
+        return float(
+            (records.memory[away] * records.count[away]).sum()
+            + (more * numbers * records.memory[rows]).sum()
+        )
+
+    def placed(self) -> tuple[Rows, WorkerIds]:
+        """The keys that the trial touched, and where they went."""
+        return self.records.keys_of(self.moves)
+
+    def conclude(self, algorithm: str, theta: float, table: int | None) -> Rebalance:
+        """The plan that the trial amounts to."""
+        rows, workers = self.placed()
+        return self.records.outset.conclude(
+            algorithm, rows, workers, stop=self._stop(theta), table=table, remarks=self._remarks()
+        )
+
+    def _stop(self, theta: float) -> Stop:
+        outset = self.records.outset
+        if outset.keys.heaviest > outset.limit(theta):
+            return Stop.HEAVY_KEY
+        return Stop.NO_ROOM if self.forced else Stop.LEVEL
+
+    def _remarks(self) -> tuple[str, ...]:
+        if not self.forced:
+            return ()
+        return (f"{self.forced} keys fitted on no worker; the least loaded took them",)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeastLoadFit:
+    """Least-load fit decreasing over records that are sorted once and tried many times."""
+
+    records: Records
+    limit: float
+    heaviest_first: Rows
+    given_up_first: Rows
+
+    @classmethod
+    def by_cost(cls, records: Records, limit: float) -> Self:
+        """Workers give up their heaviest keys first."""
+        order = np.argsort(-records.cost)
+        return cls(records, limit, order, order)
+
+    @classmethod
+    def by_priority(cls, records: Records, limit: float, beta: float) -> Self:
+        """Workers give up first the keys of most cost^beta per state."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            priority = np.nan_to_num(records.cost**beta / records.memory, nan=0.0)
+        return cls(records, limit, np.argsort(-records.cost), np.argsort(-priority))
+
+    def attempt(self, moved_back: int = 0) -> Trial:
+        """Move that many entries back, free the overloaded workers, place what was freed."""
+        records = self.records.moved_back(moved_back)
+        extra = np.arange(self.records.count.size, records.count.size)
+        # A record that was split lies behind all others; order among equals is free.
+        heaviest_first = _merged(self.heaviest_first, extra, -records.cost)
+        given_up_first = np.concatenate([extra, self.given_up_first])
+        loads = _loads(records)
+        rows, offsets = group_by_worker(given_up_first, records.start, loads.size)
+        moves, forced = fit_least_loaded(
+            records.cost, records.count, records.start, heaviest_first, rows, offsets,
+            self.limit, loads,
+        )  # fmt: skip
+        return Trial(self, records, moves, forced, loads)
+
+
+def _loads(records: Records) -> Amounts:
+    """The true loads, moved by what the records say of the entries that went back."""
+    loads = records.outset.loads.copy()
+    rows = records.displaced
+    if rows.size:
+        moved = records.cost[rows] * records.count[rows]
+        began = records.outset.start[records.members[records.first[rows]]]
+        np.subtract.at(loads, began, moved)
+        np.add.at(loads, records.start[rows], moved)
+    return loads
+
+
+def _merged(order: Rows, extra: Rows, ranks: Amounts) -> Rows:
+    if not extra.size:
+        return order
+    at = np.searchsorted(ranks[order], ranks[extra])
+    return np.insert(order, at, extra)
+
+
+def check_theta(theta: float) -> None:
+    """Refuse a tolerance that is not one."""
+    check_number("theta", theta)
+    if not 0 <= theta < float("inf"):
+        raise ParameterError(f"theta={theta} is not at least 0; 0.08 lets a worker hold 8 % more")
+
+
+def check_table(table: int | None) -> None:
+    """Refuse a table limit that no table keeps."""
+    if table is not None and table < 0:
+        raise ParameterError(f"table={table} is not at least 0 entries; None sets no limit")
+
+
+def check_degree(r: int | None) -> None:
+    """Refuse a degree of discretisation that is not one."""
+    if r is not None and not 0 <= r <= 30:
+        raise ParameterError(f"r={r} is not in 0..30; None plans on the full key space")
+
+
+def check_beta(beta: float) -> None:
+    """Refuse a weight that is no number."""
+    if not 0 <= beta <= 16:
+        raise ParameterError(f"beta={beta} is not in 0..16; the paper uses 1.5")

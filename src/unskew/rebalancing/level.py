@@ -1,0 +1,91 @@
+"""Our own planner: take off each overloaded worker what is too much, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unskew.parameters import check_fields
+from unskew.partitioners.routing_table import RoutingTable
+from unskew.rebalancing.least_load import check_table, check_theta
+from unskew.rebalancing.level_search import Found, LevelSearch
+from unskew.rebalancing.outset import Outset
+from unskew.rebalancing.rebalance import Rebalance, Stop
+from unskew.rebalancing.statistics import KeyStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Take off each overloaded worker just what is too much; the result tells its gap to the best.
+
+    No assignment of whole keys has a top below max(mean, heaviest key). Keys go until every worker
+    is within 1 + theta of the mean (or close to the heaviest key, if that is higher): the most cost
+    for its price first, where the price of a move is the key's state plus what a table entry is
+    worth, and only keys that fit into what is left of the excess. If the table overflows, entries
+    of least state go home and entries get dearer, so that fewer and heavier keys move. Exchanges,
+    least-load fit and a fresh start help where keys are so few that nothing fits.
+
+    When: whole keys, always. If one key alone is above the limit no planner helps; it says so.
+    Cost: O(K + k log k) time for k keys on overloaded workers, O(K) memory.
+    Paper: none; compare Mixed (paper 002) and readj (paper 004).
+
+    >>> keys = KeyStatistics.of([1, 2, 3, 4], cost=[4, 4, 1, 1])   # all at home on worker 0
+    >>> plan = Level(theta=0).rebalance(keys, RoutingTable(2), workers=2)
+    >>> plan.loads.tolist(), plan.gap, plan.migration.state
+    ([5.0, 5.0], 0.0, 5.0)
+    """
+
+    algorithm: ClassVar[str] = "level"
+
+    theta: float = 0.08
+    table: int | None = 3000
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_theta(self.theta)
+        check_table(self.table)
+
+    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
+        """Plan from `current` to `workers` workers."""
+        outset = Outset.of(keys, current, workers)
+        limits = self._limits(outset)
+        small = self.table is None or current.keys.size <= self.table
+        level = bool(outset.loads_before.max() <= limits[0] * (1 + 1e-9))
+        if level and small and current.workers == workers:
+            return outset.unchanged(self.algorithm)
+        for limit in limits:
+            found = LevelSearch(outset, limit, self.table).best()
+            if not found.cut:
+                break
+        rows = np.flatnonzero(found.owner != outset.start)
+        return outset.conclude(
+            self.algorithm, rows, found.owner[rows], stop=self._stop(outset, found, limits[0]),
+            table=self.table, remarks=self._remarks(outset),
+        )  # fmt: skip
+
+    def _limits(self, outset: Outset) -> list[float]:
+        """How high workers may go; above a key that is too heavy anyway, wider if need be."""
+        heaviest, allowed = outset.keys.heaviest, outset.limit(self.theta)
+        if heaviest <= allowed:
+            return [allowed]
+        return [heaviest * (1 + self.theta * width) for width in (1 / 8, 1 / 2, 2)]
+
+    def _stop(self, outset: Outset, found: Found, limit: float) -> Stop:
+        if outset.keys.heaviest > outset.limit(self.theta):
+            return Stop.HEAVY_KEY
+        if found.top <= limit * (1 + 1e-9):
+            return Stop.LEVEL
+        return Stop.TABLE_FULL if found.cut else Stop.DONE
+
+    def _remarks(self, outset: Outset) -> tuple[str, ...]:
+        heaviest, allowed = outset.keys.heaviest, outset.limit(self.theta)
+        if heaviest <= allowed:
+            return ()
+        key = outset.keys.keys[int(np.argmax(outset.keys.cost))]
+        return (
+            f"key {key} alone is {heaviest / outset.mean:.2f} times the mean load, where "
+            f"{1 + self.theta:.2f} are allowed: split it and merge the parts, or give its worker "
+            f"{heaviest / allowed:.2f} times the capacity",
+        )

@@ -1,0 +1,74 @@
+"""Mixed by brute force: try every number of entries to move back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unskew.parameters import check_fields
+from unskew.partitioners.routing_table import RoutingTable
+from unskew.rebalancing.least_load import (
+    LeastLoadFit,
+    Trial,
+    check_beta,
+    check_degree,
+    check_table,
+    check_theta,
+)
+from unskew.rebalancing.mixed import smallest_table
+from unskew.rebalancing.outset import Outset
+from unskew.rebalancing.rebalance import Rebalance
+from unskew.rebalancing.records import Records
+from unskew.rebalancing.statistics import KeyStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class MixedBruteForce:
+    """Mixed with every number of entries moved back; keeps the least migration that fits.
+
+    When: to see what Mixed's shortcut costs. Not in production: one full trial per table entry.
+    Cost: O(K log K + table * K) time, O(K) memory.
+    Paper: Fang et al., Parallel Stream Processing Against Workload Skewness and Variance,
+        section III-C (Mixed_BF).
+
+    >>> keys = KeyStatistics.of([1, 2, 3, 4], cost=[4, 4, 1, 1])   # all at home on worker 0
+    >>> plan = MixedBruteForce(theta=0, table=2).rebalance(keys, RoutingTable(2), workers=2)
+    >>> plan.loads.tolist(), plan.table.keys.size
+    ([5.0, 5.0], 2)
+    """
+
+    algorithm: ClassVar[str] = "mixed-bf"
+
+    theta: float = 0.08
+    table: int | None = 3000
+    beta: float = 1.5
+    r: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_theta(self.theta)
+        check_table(self.table)
+        check_beta(self.beta)
+        check_degree(self.r)
+
+    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
+        """Plan from `current` to `workers` workers."""
+        outset = Outset.of(keys, current, workers)
+        if outset.settled(self.theta, self.table):
+            return outset.unchanged(self.algorithm)
+        return self.plan(Records.of(outset, self.r))
+
+    def plan(self, records: Records) -> Rebalance:
+        """Plan on records that are at hand."""
+        fit = LeastLoadFit.by_priority(records, records.outset.limit(self.theta), self.beta)
+        best, last = None, fit.attempt()
+        for moved_back in range(records.entries + 1):
+            last = fit.attempt(moved_back)
+            fits = self.table is None or last.entries <= self.table
+            if fits and (best is None or self._rank(last) < self._rank(best)):
+                best = last
+        chosen = best or smallest_table(last)
+        return chosen.conclude(self.algorithm, self.theta, self.table)
+
+    def _rank(self, trial: Trial) -> tuple[int, float]:
+        return trial.forced, trial.migration

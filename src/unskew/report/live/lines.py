@@ -1,0 +1,79 @@
+"""Where a stream writes its records, and what a record holds.
+
+Nothing here imports Spark: the page starts at once, and where no Java is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from unskew.errors import InputError
+from unskew.shown import shown
+
+LINES = "batches.jsonl"
+"""As `unskew.streaming.watch` and `unskew.streaming.stateful` call it."""
+
+FIGURES = (
+    "batch",
+    "rows",
+    "seconds",
+    "workers",
+    "max_over_mean",
+    "replicas",
+    "table_size",
+    "migrated_keys",
+    "migrated_bytes",
+    "rebalance_seconds",
+    "ended",
+)
+"""The numbers of a record that are drawn over time."""
+
+_DEPTH = 3
+_HOW = "have the stream write it: unskew.streaming.watch(spark, folder=...) before the query starts"
+
+
+def lines_file(where: Path) -> Path:
+    """The file of records in a folder, or below a checkpoint."""
+    if where.is_file():
+        return where
+    if not where.is_dir():
+        raise InputError(f"there is no folder {where}; give the stream's checkpoint, or the folder "
+                         "that unskew.streaming.watch writes to")  # fmt: skip
+    for depth in range(_DEPTH):
+        found = sorted(where.glob("*/" * depth + LINES))
+        if len(found) > 1:
+            names = ", ".join(str(path.parent) for path in found)
+            raise InputError(f"{where} has several streams; give one of {names}")
+        if found:
+            return found[0]
+    raise InputError(f"no {LINES} in {where} nor below it; {_HOW}")
+
+
+def records(lines: Iterator[bytes]) -> Iterator[dict[str, Any]]:
+    """The records of whole lines; a line that a crash cut short is passed over."""
+    for line in lines:
+        try:
+            record = json.loads(line)
+            yield {
+                **{name: _number(record.get(name)) for name in FIGURES},
+                "batch": int(record["batch"]),
+                "loads": [_number(load) or 0 for load in record["loads"]],
+                "hottest": [(key, _number(load) or 0) for key, load in record.get("hottest", ())],
+            }
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+
+
+def presented(record: dict[str, Any]) -> dict[str, Any]:
+    """A record with its keys as they are shown; only those that are looked at take that time."""
+    return {**record, "hottest": [(shown(key), load) for key, load in record["hottest"]]}
+
+
+def _number(value: Any) -> float | None:
+    """A figure, whatever the file says: what is no finite number is not known."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if abs(value) < float("inf") else None

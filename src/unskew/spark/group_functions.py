@@ -1,0 +1,241 @@
+"""A user's function of a group, wrapped so that it never sees a helper column.
+
+Arrow and pandas groups need the same few operations; everything else is common to both.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, Protocol, get_origin, get_type_hints
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from unskew.errors import ParameterError, ParameterTypeError, SchemaError
+
+Function = Callable[..., Any]
+
+
+class Groups(Protocol):
+    """What a wrapper does with a group, or with one batch of it."""
+
+    batch: Any
+    """The type that an iterator function takes batches of."""
+
+    def drop(self, rows: Any, names: Sequence[str]) -> Any:
+        """The rows without some columns."""
+        ...
+
+    def first(self, rows: Any, names: Sequence[str]) -> Any:
+        """Some columns of the first row."""
+        ...
+
+    def attach(self, result: Any, first: Any, columns: Sequence[str]) -> Any:
+        """The result's `columns`, each row with what `first` kept."""
+        ...
+
+
+class ArrowGroups:
+    """Groups as Arrow tables."""
+
+    batch = pa.RecordBatch
+
+    def drop(self, rows: Any, names: Sequence[str]) -> Any:
+        """The rows without some columns."""
+        return rows.select([name for name in rows.schema.names if name not in names])
+
+    def first(self, rows: Any, names: Sequence[str]) -> Any:
+        """Some columns of the first row."""
+        return rows.select(list(names)).slice(0, 1)
+
+    def select(self, result: Any, columns: Sequence[str]) -> Any:
+        """The columns of a result in the order of the schema."""
+        _check_names(result.schema.names, columns)
+        return result.select(list(columns))
+
+    def attach(self, result: Any, first: Any, columns: Sequence[str]) -> Any:
+        """The result's `columns`, each row with what `first` kept."""
+        if result.num_columns == 0 and result.num_rows == 0:
+            return result
+        kept = self.select(result, columns)
+        repeated = first.take(pa.array(np.zeros(result.num_rows, dtype=np.int64)))
+        return type(result).from_arrays(
+            [*kept.columns, *repeated.columns], names=[*columns, *first.schema.names]
+        )
+
+
+class PandasGroups:
+    """Groups as pandas frames."""
+
+    batch = pd.DataFrame
+
+    def drop(self, rows: Any, names: Sequence[str]) -> Any:
+        """The rows without some columns."""
+        return rows.drop(columns=list(names))
+
+    def first(self, rows: Any, names: Sequence[str]) -> Any:
+        """Some columns of the first row."""
+        return {name: rows[name].iloc[0] for name in names}
+
+    def attach(self, result: Any, first: Any, columns: Sequence[str]) -> Any:
+        """The result's `columns`, each row with what `first` kept."""
+        if result.shape == (0, 0):
+            return result
+        if not all(isinstance(name, str) for name in result.columns):
+            # Spark takes columns without names by their position.
+            result = result.set_axis(list(columns), axis=1)
+        _check_names(result.columns, columns)
+        return result[list(columns)].assign(**first)
+
+
+class Form(NamedTuple):
+    """How a function wants to be called."""
+
+    with_key: bool
+    iterator: bool
+
+
+def form_of(function: Function, groups: int = 1) -> Form:
+    """Whether a function of `groups` groups also takes the key, and whether it takes batches."""
+    if not callable(function):
+        raise ParameterTypeError("func", function, "a function of a group")
+    parameters = inspect.signature(function).parameters
+    if len(parameters) not in (groups, groups + 1):
+        raise ParameterError(
+            f"{_name(function)} takes {len(parameters)} arguments; "
+            f"a function of a group takes {groups}, or {groups + 1} with the key first"
+        )
+    try:
+        hints = get_type_hints(function)
+    except (NameError, TypeError):
+        hints = {}
+    last = hints.get(list(parameters)[-1])
+    return Form(len(parameters) == groups + 1, get_origin(last) is Iterator)
+
+
+def hiding(function: Function, groups: Groups, helpers: Sequence[str], keys: int) -> Function:
+    """`function` for groups that also have `helpers`; the last `keys` of the group's key count."""
+    form = form_of(function)
+
+    def call(key: Any, rows: Any) -> Any:
+        seen = _each(form, rows, lambda batch: groups.drop(batch, helpers))
+        return function(key[-keys:], seen) if form.with_key else function(seen)
+
+    return annotated(call, groups, form)
+
+
+def keeping(
+    function: Function,
+    groups: Groups,
+    helpers: Sequence[str],
+    kept: Sequence[str],
+    columns: Sequence[str],
+    keys: int,
+) -> Function:
+    """As `hiding`, and every row of the result gets the `kept` columns of its group."""
+    form = form_of(function)
+    inner = hiding(function, groups, [*helpers, *kept], keys)
+
+    def call(key: Any, rows: Any) -> Any:
+        if not form.iterator:
+            return groups.attach(inner(key, rows), groups.first(rows, kept), columns)
+        head = next(rows)
+        first = groups.first(head, kept)
+        return (groups.attach(batch, first, columns) for batch in inner(key, chain([head], rows)))
+
+    return annotated(call, groups, form)
+
+
+def finishing(
+    function: Function,
+    merge: Function,
+    helpers: Sequence[str],
+    kept: Sequence[str],
+    whole: str,
+    columns: Sequence[str],
+) -> Function:
+    """As `keeping` for Arrow tables; merged at once if the column `whole` is not null."""
+    groups = ArrowGroups()
+    inner = hiding(function, groups, [*helpers, *kept, whole], len(kept))
+
+    def call(key: Any, rows: Any) -> Any:
+        first = groups.first(rows, [*kept, whole])
+        part = inner(key, rows)
+        if part.num_rows and first[whole][0].is_valid:
+            part = merge(groups.select(part, columns))
+        return groups.attach(part, first, columns)
+
+    return annotated(call, groups, Form(with_key=True, iterator=False))
+
+
+def merging_the_rest(merge: Function, helpers: Sequence[str], columns: Sequence[str]) -> Function:
+    """Merge the groups of one split key; pass on the groups of many whole keys.
+
+    Groups are by key and, last, by the worker of a whole key.
+    """
+    groups = ArrowGroups()
+
+    def call(key: Any, rows: Any) -> Any:
+        shown = (groups.drop(batch, helpers) for batch in rows)
+        if key[-1].is_valid:
+            yield from shown
+        else:
+            merged = merge(pa.Table.from_batches(list(shown)))
+            yield from groups.select(merged, columns).to_batches()
+
+    return annotated(call, groups, Form(with_key=True, iterator=True))
+
+
+def in_one_call(function: Function, merge: Function) -> Function | None:
+    """Both functions in turn, where all rows of a key are in one place; None for batches."""
+    form = form_of(function)
+    if form.iterator or form_of(merge).iterator:
+        return None
+
+    def call(key: Any, rows: Any) -> Any:
+        part = function(key, rows) if form.with_key else function(rows)
+        # A part without rows never reaches a merge.
+        return merge(part) if len(part) else part
+
+    return annotated(call, ArrowGroups(), form)
+
+
+def hiding_both(function: Function, groups: Groups, helpers: Sequence[str], keys: int) -> Function:
+    """`function` of two groups, neither of which shows its `helpers`."""
+    with_key = form_of(function, groups=2).with_key
+
+    def call(key: Any, left: Any, right: Any) -> Any:
+        pair = (groups.drop(left, helpers[:1]), groups.drop(right, helpers[1:]))
+        return function(key[-keys:], *pair) if with_key else function(*pair)
+
+    return call
+
+
+def annotated(call: Function, groups: Groups, form: Form) -> Function:
+    """Spark reads from the annotations whether a function takes whole groups or batches."""
+    if form.iterator:
+        batches = Iterator[groups.batch]  # type: ignore[name-defined]
+        call.__annotations__ = {"key": tuple, "rows": batches, "return": batches}
+    else:
+        call.__annotations__ = {}
+    return call
+
+
+def _each(form: Form, rows: Any, change: Callable[[Any], Any]) -> Any:
+    return map(change, rows) if form.iterator else change(rows)
+
+
+def _check_names(found: Sequence[str], wanted: Sequence[str]) -> None:
+    missing = [name for name in wanted if name not in found]
+    if missing or len(found) != len(wanted):
+        raise SchemaError(
+            f"the function returned the columns {', '.join(map(str, found))}; "
+            f"the schema has {', '.join(wanted)}"
+        )
+
+
+def _name(function: Function) -> str:
+    return str(getattr(function, "__name__", repr(function)))

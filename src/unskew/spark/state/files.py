@@ -1,0 +1,103 @@
+"""Small files on any Hadoop-compatible file system, written whole or not at all.
+
+The writing is done by the class that Spark writes its own checkpoints with, so a store needs to
+offer no more than Spark asks of it (`spark.sql.streaming.checkpointFileManagerClass`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+
+from unskew.errors import SessionError, StateError
+
+# Where the class lives depends on Spark's version.
+_MANAGERS = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager",
+    "org.apache.spark.sql.execution.streaming.CheckpointFileManager",
+)
+
+
+def check_classic(given: SparkSession | DataFrame) -> None:
+    """Refuse a session of Spark Connect, and what belongs to one."""
+    if "connect" in type(given).__module__:
+        raise SessionError(
+            "keyed state is kept by executors and found through the driver's JVM, which Spark "
+            "Connect hides; use a classic session (SparkSession.builder.master(...))"
+        )
+
+
+class Files:
+    """The files below one folder; names are relative to it."""
+
+    def __init__(self, spark: SparkSession, folder: str) -> None:
+        check_classic(spark)
+        self._jvm = cast(Any, spark.sparkContext._jvm)
+        session: Any = spark._jsparkSession
+        conf = session.sessionState().newHadoopConf()
+        root = self._jvm.org.apache.hadoop.fs.Path(folder)
+        self._fs = root.getFileSystem(conf)
+        self.folder = str(self._fs.makeQualified(root).toString())
+        self._manager = self._new_manager(root, conf)
+
+    def _new_manager(self, root: Any, conf: Any) -> Any:
+        for name in _MANAGERS:
+            found = self._jvm
+            for part in name.split("."):
+                found = getattr(found, part)
+            if callable(getattr(found, "create", None)) and "JavaClass" in type(found).__name__:
+                return found.create(root, conf)
+        raise StateError("this Spark has no CheckpointFileManager; unskew knows Spark 4.1 to 4.3")
+
+    def path(self, name: str) -> str:
+        """The whole path of a name."""
+        return f"{self.folder}/{name}"
+
+    def _path(self, name: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(self.path(name))
+
+    def create(self, name: str, content: bytes) -> None:
+        """Write a file that does not exist yet."""
+        path = self._path(name)
+        self._manager.mkdirs(path.getParent())
+        stream = self._manager.createAtomic(path, False)
+        try:
+            stream.write(bytearray(content))
+        except BaseException:
+            stream.cancel()
+            raise
+        try:
+            stream.close()
+        except Py4JJavaError as error:
+            if "FileAlreadyExists" not in str(error.java_exception):
+                raise
+            raise StateError(
+                f"{self.path(name)} exists: another query writes to the same checkpoint; stop one "
+                "of them, or give each a checkpoint of its own"
+            ) from error
+
+    def read(self, name: str) -> bytes:
+        """The content of a file."""
+        stream = self._fs.open(self._path(name))
+        try:
+            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+
+    def names(self, folder: str) -> list[str]:
+        """What lies in a folder, hidden files aside; nothing if there is no such folder."""
+        path = self._path(folder)
+        if not self._fs.exists(path):
+            return []
+        found = (str(each.getPath().getName()) for each in self._fs.listStatus(path))
+        return sorted(name for name in found if not name.startswith("."))
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file or folder."""
+        return bool(self._fs.exists(self._path(name)))
+
+    def remove(self, name: str) -> None:
+        """Remove a file or a folder, if it is there."""
+        self._fs.delete(self._path(name), True)
