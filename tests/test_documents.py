@@ -25,8 +25,8 @@ from tests.documents import (
 )
 
 from unskew import cli
-from unskew.apps import ALL
 from unskew.workloads import ZipfStream
+from unskew_lab.apps import ALL
 
 WITHOUT_SPARK = ["errors.md", "planners.md", "simulator.md"]
 GUIDES = ["README.md", "batch.md", "costs.md", "how-to.md", "start.md", "state.md"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unskew import aggregates, errors, rebalancing
-from unskew.errors import UnskewError, ParameterError, ParameterTypeError, UnknownNameError
+from unskew.errors import ParameterError, ParameterTypeError, UnknownNameError, UnskewError
 from unskew.hashing import hash_keys
 from unskew.partitioners import ALL, PartialKey
 from unskew.partitioners.serialization import from_json
@@ -178,9 +178,7 @@ def test_long_and_hostile_names_are_shown_short_and_harmless():
 
 def test_every_error_is_of_the_base_and_of_a_built_in():
     kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
-    own = [
-        kind for kind in kinds if kind.__module__ == errors.__name__ and kind is not UnskewError
-    ]
+    own = [kind for kind in kinds if kind.__module__ == errors.__name__ and kind is not UnskewError]
     assert own
     for kind in own:
         assert issubclass(kind, UnskewError)

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from rich.console import Console
 
-from unskew.apps import ALL
-from unskew.cli.run_tables import show
+from unskew_lab.apps import ALL
+from unskew_lab.cli.run_tables import show
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from unskew.spark.state.processor import Processor
-from unskew.spark.state.stream import stateful
+from unskew._spark.stateful.processor import Processor
+from unskew._spark.stateful.stream import stateful
 
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",

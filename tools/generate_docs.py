@@ -18,10 +18,10 @@ from error_table import error_classes, error_messages
 from scheme_pages import scheme_documents, scheme_figures
 
 from unskew import rebalancing
-from unskew.apps import ALL as APPS
-from unskew.experiments.document import cluster_page, papers_page
-from unskew.on_cluster import PAPERS as ON_CLUSTER
 from unskew.partitioners import ALL
+from unskew_lab.apps import ALL as APPS
+from unskew_lab.cluster import PAPERS as ON_CLUSTER
+from unskew_lab.papers.document import cluster_page, papers_page
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (

@@ -10,6 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unskew import streaming
+    from unskew._spark.diagnosis.keys import Diagnosis, diagnose
+    from unskew._spark.diagnosis.state import diagnose_state
+    from unskew._spark.planning.plan import Plan, plan
+    from unskew._spark.verbs.group_by import groupBy
+    from unskew._spark.verbs.join import join
+    from unskew._spark.verbs.map import mapInArrow, mapInPandas
+    from unskew._spark.verbs.repartition import repartition
     from unskew.aggregates import Aggregate
     from unskew.aggregates import Count as count
     from unskew.aggregates import Distinct as distinct
@@ -20,32 +28,24 @@ if TYPE_CHECKING:
     from unskew.aggregates import Sum as sum
     from unskew.aggregates import TopK as top_k
     from unskew.partitioners.contract import Need
-    from unskew.spark import streaming
-    from unskew.spark.diagnosis import Diagnosis, diagnose
-    from unskew.spark.grouping import groupBy
-    from unskew.spark.joining import join
-    from unskew.spark.mapping import mapInArrow, mapInPandas
-    from unskew.spark.planning import Plan, plan
-    from unskew.spark.repartitioning import repartition
-    from unskew.spark.state_diagnosis import diagnose_state
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Aggregate": "unskew.aggregates",
-    "Diagnosis": "unskew.spark.diagnosis",
+    "Diagnosis": "unskew._spark.diagnosis.keys",
     "Need": "unskew.partitioners.contract",
-    "Plan": "unskew.spark.planning",
-    "diagnose": "unskew.spark.diagnosis",
-    "diagnose_state": "unskew.spark.state_diagnosis",
-    "groupBy": "unskew.spark.grouping",
-    "join": "unskew.spark.joining",
-    "mapInArrow": "unskew.spark.mapping",
-    "mapInPandas": "unskew.spark.mapping",
-    "plan": "unskew.spark.planning",
-    "repartition": "unskew.spark.repartitioning",
+    "Plan": "unskew._spark.planning.plan",
+    "diagnose": "unskew._spark.diagnosis.keys",
+    "diagnose_state": "unskew._spark.diagnosis.state",
+    "groupBy": "unskew._spark.verbs.group_by",
+    "join": "unskew._spark.verbs.join",
+    "mapInArrow": "unskew._spark.verbs.map",
+    "mapInPandas": "unskew._spark.verbs.map",
+    "plan": "unskew._spark.planning.plan",
+    "repartition": "unskew._spark.verbs.repartition",
 }
-_MODULES = {"streaming": "unskew.spark.streaming"}
+_MODULES = {"streaming": "unskew.streaming"}
 # As functions these read like Spark's: unskew.count(), unskew.top_k("url", 10).
 _AGGREGATES = ("count", "distinct", "max", "mean", "min", "quantiles", "sum", "top_k")
 

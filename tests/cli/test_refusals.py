@@ -147,7 +147,7 @@ OTHERS = [
 
 @pytest.fixture
 def no_spark(monkeypatch):
-    session = pytest.importorskip("unskew.spark.session")
+    session = pytest.importorskip("unskew._spark.session")
 
     def refuse(*_, **__):
         raise AssertionError("Spark was started")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unskew.errors import UnskewError, InputError, ParameterError
+from unskew.errors import InputError, ParameterError, UnskewError
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import ALL, KeyStatistics
 from unskew.rebalancing.discretisation import discretise

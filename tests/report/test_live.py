@@ -65,8 +65,8 @@ def test_the_history_reads_on(tmp_path):
 
 
 def test_it_reads_what_streams_write(tmp_path):
-    from unskew.spark.streaming.feeds import LINES, lines_feed
-    from unskew.spark.streaming.progress import BatchProgress
+    from unskew._spark.monitoring.feeds import LINES, lines_feed
+    from unskew._spark.monitoring.progress import BatchProgress
 
     hottest = (("user\u202e", 3.0), ("b", 1.0))
     written = BatchProgress.of(

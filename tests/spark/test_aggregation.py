@@ -13,9 +13,9 @@ from tests.aggregates.longest import Longest
 from tests.spark.frames import KEYS, awkward
 
 import unskew
+from unskew._spark.engine import aggregate_functions
+from unskew._spark.frames.physical_plan import physical_plan
 from unskew.errors import KeyTypeError, NeedError, ParameterError, SchemaError, UnknownNameError
-from unskew.spark import aggregate_functions
-from unskew.spark.retries import physical_plan
 from unskew.testing import assert_same_result
 
 pytestmark = pytest.mark.spark
@@ -185,7 +185,9 @@ def test_bad_requests_are_refused_before_any_job(spark, frame):
             "these do: kg",
         ),
         (
-            lambda: unskew.groupBy(ids, "word").applyInArrow(identity, ids.schema, merge=other_schema),
+            lambda: unskew.groupBy(ids, "word").applyInArrow(
+                identity, ids.schema, merge=other_schema
+            ),
             SchemaError,
             "merge returned other int64; the schema is id int64, word string",
         ),
@@ -210,7 +212,11 @@ def test_bad_requests_are_refused_before_any_job(spark, frame):
         ),
         (lambda: unskew.groupBy(frame, "word").agg(), ParameterError, "nothing to aggregate"),
         (lambda: unskew.groupBy(frame, "word").agg(n=3), ParameterError, "neither a column nor"),
-        (lambda: unskew.groupBy(frame, "word").agg(unskew.sum("x")), UnknownNameError, "no column 'x'"),
+        (
+            lambda: unskew.groupBy(frame, "word").agg(unskew.sum("x")),
+            UnknownNameError,
+            "no column 'x'",
+        ),
         (
             lambda: unskew.groupBy(frame, "word").agg(F.sum("id"), unskew.distinct("id")),
             ParameterError,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unskew.spark.streaming.batch_planners import TOLERATED, VIRTUAL, Outcome, VirtualWorkers
+from unskew._spark.streaming.replan.planners import TOLERATED, VIRTUAL, Outcome, VirtualWorkers
 
 
 def took(seconds):

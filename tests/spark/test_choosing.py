@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from unskew._spark.streaming.replan.planners import Outcome
+from unskew._spark.streaming.replan.trial import TRIAL, Choosing, Way
 from unskew.partitioners import KeyGrouping
-from unskew.spark.streaming.batch_planners import Outcome
-from unskew.spark.streaming.choosing import TRIAL, Choosing, Way
 
 EVEN, UNEVEN = [1.0, 1.0, 1.1, 0.9], [1.0, 1.0, 3.0, 1.0]
 PLACES = ("first", "second", "third")

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unskew._spark.costs.cost_aware_map import SHAPE
+from unskew._spark.routing.costliest_first import CostliestFirst
 from unskew.partitioners import Proactive
 from unskew.sketches.cost_pair import CostPair
-from unskew.spark.costliest_first import CostliestFirst
-from unskew.spark.scheduling import SHAPE
 
 COSTS = np.array([1.0, 1.0, 1.0, 2.0, 4.0, 8.0])
 

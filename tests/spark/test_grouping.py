@@ -23,7 +23,7 @@ from tests.spark.groups import (
 )
 
 import unskew
-from unskew.spark.retries import physical_plan
+from unskew._spark.frames.physical_plan import physical_plan
 from unskew.testing import assert_same_result
 
 pytestmark = pytest.mark.spark

@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 from tests.hostile import HOSTILE
 
-from unskew.cli.run_tables import _rows
+from unskew._spark.diagnosis import text as diagnosis_text
+from unskew._spark.diagnosis.advice import Recommendation
+from unskew._spark.diagnosis.keys import Diagnosis, SchemeForecast, TopKey
 from unskew.cli.terminal import print_json
-from unskew.spark import diagnosis_text
-from unskew.spark.advice import Recommendation
-from unskew.spark.diagnosis import Diagnosis, SchemeForecast, TopKey
+from unskew_lab.cli.run_tables import _rows
 
 KEYS = list(HOSTILE.values())
 

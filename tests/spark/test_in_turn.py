@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unskew._spark.routing.numpy_split import Turns
+from unskew._spark.routing.online import _light
 from unskew.partitioners import PlannedSplit
 from unskew.sketches.key_counts import KeyCounts
-from unskew.spark.in_turn import Turns
-from unskew.spark.online import _light
 
 
 @settings(deadline=None)

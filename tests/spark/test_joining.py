@@ -9,8 +9,8 @@ from tests.spark.cases import assert_cases_agree
 from tests.spark.frames import KEYS, awkward, awkward_rows, frame_of
 
 import unskew
+from unskew._spark.frames.physical_plan import physical_plan
 from unskew.errors import KeyTypeError, NeedError, ParameterError, UnknownNameError
-from unskew.spark.retries import physical_plan
 from unskew.testing import assert_same_result, one_hot_key
 
 pytestmark = pytest.mark.spark
@@ -57,7 +57,9 @@ def test_every_kind_of_join_and_type_of_key(sides, how):
         actual[f"{name}/split"] = ids(split)
         if number < 2:
             scheme = ("kg", "routing-table")[number]
-            actual[f"{name}/whole"] = ids(unskew.join(here, there, key, how, workers=3, scheme=scheme))
+            actual[f"{name}/whole"] = ids(
+                unskew.join(here, there, key, how, workers=3, scheme=scheme)
+            )
     assert_cases_agree(actual, expected)
 
 
@@ -110,7 +112,9 @@ def test_plain_spark_where_it_is_as_good(spark, sides, caplog):
     with caplog.at_level("INFO", logger="unskew"):
         joined = unskew.join(level, level.withColumn("v", F.lit(1)), "key")
         assert "hashing gives no worker more than" in caplog.text
-        other = unskew.join(sides[0], sides[1].withColumn("part", F.col("part").cast("bigint")), "part")
+        other = unskew.join(
+            sides[0], sides[1].withColumn("part", F.col("part").cast("bigint")), "part"
+        )
         assert "types differ" in caplog.text
         spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
         broadcast = unskew.join(level, level.withColumn("v", F.lit(1)), "key")
@@ -132,7 +136,9 @@ def test_both_sides_are_shuffled_once(sides):
 def test_empty_sides(sides):
     left, right = sides
     none = right.where("other < 0").select("other", "word")
-    actual = {f"{how}/x": ids(unskew.join(left, none, "word", how, workers=3)) for how in KINDS[1:4]}
+    actual = {
+        f"{how}/x": ids(unskew.join(left, none, "word", how, workers=3)) for how in KINDS[1:4]
+    }
     expected = {how: ids(left.join(none, "word", how)) for how in KINDS[1:4]}
     assert_cases_agree(actual, expected)
 
@@ -150,4 +156,6 @@ def test_bad_requests_are_refused_before_any_job(sides):
     with pytest.raises(ParameterError, match="names of columns"):
         unskew.join(left, right, [left["word"] == right["word"]])
     with pytest.raises(KeyTypeError, match="cast one side"):
-        unskew.join(left, right.withColumn("part", F.col("part").cast("bigint")), "part", scheme="kg")
+        unskew.join(
+            left, right.withColumn("part", F.col("part").cast("bigint")), "part", scheme="kg"
+        )

@@ -7,6 +7,8 @@ import pytest
 from pyspark.sql import functions as F
 from tests.spark.frames import KEYS, awkward
 
+from unskew._spark.frames.physical_plan import CHECKSUMS
+from unskew._spark.routing.worker_column import WORKER, lowered, with_worker, worker_column
 from unskew.errors import KeyTypeError, NeedError, ParameterError, RetryError, UnknownNameError
 from unskew.partitioners import (
     ALL,
@@ -19,8 +21,6 @@ from unskew.partitioners import (
 )
 from unskew.partitioners.planned_split import Lots
 from unskew.sketches.key_counts import KeyCounts
-from unskew.spark.lowering import WORKER, lowered, with_worker, worker_column
-from unskew.spark.retries import CHECKSUMS
 
 pytestmark = pytest.mark.spark
 

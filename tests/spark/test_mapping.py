@@ -16,14 +16,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 import unskew
+from unskew._spark.costs.break_even import Verdict
+from unskew._spark.costs.cost_aware_map import SHAPE, Work
+from unskew._spark.costs.samples import JobCosts
+from unskew._spark.costs.timer import COSTS
+from unskew._spark.streaming.map import MappedStream
+from unskew._spark.verbs.map import gives_the_same_rows
 from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.sketches.cost_pair import CostPair, CostShape
-from unskew.spark.mapped_stream import MappedStream
-from unskew.spark.mapping import gives_the_same_rows
-from unskew.spark.observed import JobCosts
-from unskew.spark.scheduling import SHAPE, Work
-from unskew.spark.timing import COSTS
-from unskew.spark.worth import Verdict
 
 pytestmark = pytest.mark.spark
 
@@ -59,14 +59,16 @@ def doubled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def verdict(request, monkeypatch) -> str:
     """Both ways on, whatever this machine's clock says."""
     ruling = Verdict(request.param == "pays", "the test says so")
-    monkeypatch.setattr("unskew.spark.mapping.judge", lambda *args, **kwargs: ruling)
-    monkeypatch.setattr("unskew.spark.mapped_stream.judge", lambda *args, **kwargs: ruling)
+    monkeypatch.setattr("unskew._spark.verbs.map.judge", lambda *args, **kwargs: ruling)
+    monkeypatch.setattr("unskew._spark.streaming.map.judge", lambda *args, **kwargs: ruling)
     return str(request.param)
 
 
 def test_arrow_rows_are_those_of_plain_spark(entities, verdict):
     said: list[str] = []
-    ours = unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=3, say=said.append)
+    ours = unskew.mapInArrow(
+        entities, doubled, SCHEMA, cost_key="entity", workers=3, say=said.append
+    )
     plain = entities.mapInArrow(doubled, SCHEMA)
     assert ours.schema == plain.schema
     assert rows_of(ours) == rows_of(plain)
@@ -96,12 +98,14 @@ def test_pandas_columns_without_names_go_by_position(entities):
 def test_the_cost_key_may_be_an_expression_or_several_columns(entities):
     plain = rows_of(entities.mapInArrow(doubled, SCHEMA))
     for key in (F.length("entity"), ["entity", "id"]):
-        assert rows_of(unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=key, workers=2)) == plain
+        assert (
+            rows_of(unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=key, workers=2)) == plain
+        )
 
 
 def test_equal_rows_and_rows_behind_a_shuffle_all_arrive(spark, monkeypatch):
     pays = Verdict(True, "the test says so")
-    monkeypatch.setattr("unskew.spark.mapping.judge", lambda *args, **kwargs: pays)
+    monkeypatch.setattr("unskew._spark.verbs.map.judge", lambda *args, **kwargs: pays)
     same = spark.range(0, 300, 1, 3).select(F.lit(7).alias("id"), F.lit("e0").alias("entity"))
     mixed = spark.range(0, 300, 1, 3).selectExpr("id % 11 id", "'e1' entity").repartition(4, "id")
     for rows in (same, mixed):
@@ -142,7 +146,9 @@ def test_a_function_that_keeps_no_row(entities):
             yield batch.slice(0, 0)
 
     schema = entities.schema
-    assert unskew.mapInArrow(entities, nothing, schema, cost_key="entity", workers=2).collect() == []
+    assert (
+        unskew.mapInArrow(entities, nothing, schema, cost_key="entity", workers=2).collect() == []
+    )
 
 
 def test_required_columns_stay_required(entities):
@@ -253,7 +259,7 @@ def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(spark, entit
 
 
 def test_a_stream_that_nobody_reads_learns_nothing(entities, monkeypatch):
-    monkeypatch.setattr("unskew.spark.scheduling.read", lambda observation, wait: None)
+    monkeypatch.setattr("unskew._spark.costs.cost_aware_map.read", lambda observation, wait: None)
     stream = MappedStream(entities, _work(entities), None, print)
     stream.process(entities, 0, lambda result, number: None)
     assert stream.last is None

@@ -8,11 +8,11 @@ import pytest
 from pyspark.sql import functions as F
 from tests.spark.frames import awkward
 
+from unskew._spark.frames.physical_plan import physical_plan
+from unskew._spark.routing.placement import place, place_by
+from unskew._spark.routing.worker_column import WORKER, with_worker
 from unskew.errors import ParameterError
 from unskew.partitioners import ALL, KeyGrouping
-from unskew.spark.lowering import WORKER, with_worker
-from unskew.spark.placement import place, place_by
-from unskew.spark.retries import physical_plan
 
 pytestmark = pytest.mark.spark
 

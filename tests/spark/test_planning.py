@@ -10,11 +10,11 @@ from pyspark.sql import functions as F
 from tests.spark.frames import awkward
 
 import unskew
-from unskew.errors import UnskewError, NeedError, ParameterError, UnknownNameError
+from unskew._spark.planning.statistics import profile_keys
+from unskew._spark.routing.worker_column import WORKER
+from unskew.errors import NeedError, ParameterError, UnknownNameError, UnskewError
 from unskew.hashing import hash_keys
 from unskew.partitioners import KeyGrouping, RoutingTable
-from unskew.spark.lowering import WORKER
-from unskew.spark.statistics import profile_keys
 
 pytestmark = pytest.mark.spark
 
@@ -161,7 +161,7 @@ def test_bad_requests_are_refused_before_any_job(skewed, monkeypatch):
         raise AssertionError("a job ran")
 
     made = unskew.plan(skewed, "key", WORKERS)
-    monkeypatch.setattr("unskew.spark.planning.profile_keys", job)
+    monkeypatch.setattr("unskew._spark.planning.plan.profile_keys", job)
     for wrong in ({"scheme": "pgk"}, {"epsilon": 0}, {"table": -1}, {"capacities": [1.0]}):
         with pytest.raises(UnskewError):
             unskew.plan(skewed, "key", WORKERS, **wrong)

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.utils import is_remote
 
 import unskew
-from unskew.errors import UnskewError, ParameterTypeError
+from unskew.errors import ParameterTypeError, UnskewError
 from unskew.testing import one_hot_key, skewed
 
 pytestmark = pytest.mark.spark
@@ -43,7 +43,9 @@ NO_SCHEMA = ["", "no such type", 3, None, "key strin", "bigint"]
 CALLS = {
     "diagnose": lambda rows, **wrong: unskew.diagnose(**{"rows": rows, "key": "key", **wrong}),
     "plan": lambda rows, **wrong: unskew.plan(**{"rows": rows, "key": "key", **wrong}),
-    "repartition": lambda rows, **wrong: unskew.repartition(**{"rows": rows, "key": "key", **wrong}),
+    "repartition": lambda rows, **wrong: unskew.repartition(
+        **{"rows": rows, "key": "key", **wrong}
+    ),
     "join": lambda rows, **wrong: unskew.join(
         **{"left": rows, "right": rows.select("key"), "on": "key", **wrong}
     ),

@@ -15,8 +15,8 @@ import pytest
 from pyspark import TaskContext, cloudpickle
 
 import unskew
-from unskew.spark.state.settings import stay_put
-from unskew.spark.streaming.pinning import Pins
+from unskew._spark.frames.session_conf import stay_put
+from unskew._spark.routing.pinning import Pins
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

@@ -15,8 +15,8 @@ from tests.spark.streams import final, read_batches, run_stream, write_batches
 from tests.spark.test_aggregation import OURS, PYTHON, check_against_each_group, sparks
 
 import unskew
+from unskew._spark.frames.physical_plan import physical_plan
 from unskew.errors import KeyTypeError, NeedError, ParameterError, SchemaError, UnknownNameError
-from unskew.spark.retries import physical_plan
 from unskew.testing import assert_same_result
 
 pytestmark = pytest.mark.spark
@@ -230,7 +230,11 @@ def test_bad_requests_are_refused(spark, tmp_path):
             ParameterError,
             "withWatermark",
         ),
-        (lambda: by(stream, "word", mode="al").agg(unskew.distinct("x")), ParameterError, "not one of"),
+        (
+            lambda: by(stream, "word", mode="al").agg(unskew.distinct("x")),
+            ParameterError,
+            "not one of",
+        ),
         (lambda: by(lists, "words").agg(unskew.distinct("x")), KeyTypeError, "stands for it"),
         (lambda: by(stream, "word", scheme="pkg").agg(F.sum("x")), NeedError, "taken apart"),
         (

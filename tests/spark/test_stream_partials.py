@@ -9,9 +9,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unskew.spark.streaming import partials
-from unskew.spark.streaming.key_groups import KeyGroups
-from unskew.spark.streaming.partials import Folded
+from unskew._spark.streaming import partials
+from unskew._spark.streaming.key_groups import KeyGroups
+from unskew._spark.streaming.partials import Folded
 
 PAIR = pa.struct([("a", pa.int32()), ("b", pa.string())])
 KEYS = pa.schema([("k0", pa.float64()), ("k1", PAIR), ("k2", pa.list_(pa.string()))])

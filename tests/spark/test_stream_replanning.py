@@ -10,8 +10,9 @@ from tests.spark.streams import read_batches, write_batches
 from tests.spark.test_aggregation import PYTHON, check_against_each_group
 
 import unskew
+from unskew._spark.streaming.replan import partial_store as kept_parts
+from unskew._spark.streaming.replan import trial as choosing
 from unskew.errors import InputError, ParameterError
-from unskew.spark.streaming import choosing, kept_parts
 
 pytestmark = pytest.mark.spark
 
@@ -110,6 +111,8 @@ def test_what_cannot_be_kept_in_parts_is_refused(spark, tmp_path):
         unskew.streaming.groupBy(stream, "word").replanned("store", F.sum("id"))
     with pytest.raises(ParameterError, match="its own plan"):
         unskew.streaming.groupBy(stream, "word", scheme="pkg").replanned("store", n=unskew.count())
-    empty = unskew.streaming.groupBy(stream, "word").replanned(str(tmp_path / "no"), n=unskew.count())
+    empty = unskew.streaming.groupBy(stream, "word").replanned(
+        str(tmp_path / "no"), n=unskew.count()
+    )
     with pytest.raises(InputError, match="no batch yet"):
         empty.result()

@@ -12,11 +12,11 @@ from tests.spark.frames import SCHEMA, awkward
 from tests.spark.streams import read_batches, run_stream, write_batches
 
 import unskew
+from unskew._spark.monitoring.feeds import exposition, lines_feed
 from unskew.errors import InputError
 from unskew.partitioners import RoutingTable
 from unskew.partitioners.serialization import to_json
 from unskew.shown import shown
-from unskew.spark.streaming.feeds import exposition, lines_feed
 
 pytestmark = pytest.mark.spark
 

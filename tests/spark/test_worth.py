@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from unskew._spark.costs.break_even import explained, judge
+from unskew._spark.costs.samples import JobCosts, TaskCosts
+from unskew._spark.costs.timer import ArrowBatches, Timer, timed
 from unskew.hashing import hash_ids
 from unskew.sketches.cost_pair import CostShape
-from unskew.spark.observed import JobCosts, TaskCosts
-from unskew.spark.timing import ArrowBatches, Timer, timed
-from unskew.spark.worth import explained, judge
 
 pa = pytest.importorskip("pyarrow")
 
@@ -114,7 +114,7 @@ class Clock:
 
 def test_costs_belong_to_the_key_and_waiting_for_spark_does_not_count(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("unskew.spark.timing.time", clock)
+    monkeypatch.setattr("unskew._spark.costs.timer.time", clock)
     out = []
     for batch in timed(clock.work, ArrowBatches(), CostShape())(iter(batches(30))):
         out.append(batch)
@@ -125,8 +125,8 @@ def test_costs_belong_to_the_key_and_waiting_for_spark_does_not_count(monkeypatc
 
 
 def test_after_enough_parts_batches_pass_whole(monkeypatch):
-    monkeypatch.setattr("unskew.spark.timing.MOST_PARTS", 3)
-    monkeypatch.setattr("unskew.spark.timing._SHORT", 0.0)
+    monkeypatch.setattr("unskew._spark.costs.timer.MOST_PARTS", 3)
+    monkeypatch.setattr("unskew._spark.costs.timer._SHORT", 0.0)
     sizes = [part.num_rows for part in Timer(ArrowBatches()).feed(iter(batches(50, 60)))]
     assert sizes == [1, 1, 1, 47, 60]
 

@@ -9,6 +9,7 @@ import inspect
 import signal
 import sys
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 import typer
@@ -31,9 +32,6 @@ COMMANDS = {
     "latency.",
     "compare": "Try every scheme that is legal for a need on one stream, and say which to take.",
     "rebalance": "Plan a routing table for whole keys: balance, table size and migration.",
-    "reproduce": "Measure a paper's claims and say which hold.",
-    "run": "Run an application of the papers on an embedded Spark and check its result.",
-    "bench": "Measure speed; every figure is a ratio to a yardstick of the same run.",
     "report": "Gather the results in a folder into one page that stands alone.",
     "watch": "Follow a running stream on a page of this machine, until Ctrl-C. Needs no Spark.",
 }
@@ -44,7 +42,7 @@ class Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        for name, first_line in COMMANDS.items():
+        for name, (_, first_line) in _known().items():
             self.add_command(TyperCommand(name, help=first_line))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -53,11 +51,22 @@ class Commands(TyperGroup):
         return name, None if name is None else _loaded(name), rest
 
 
+def _known() -> dict[str, tuple[str, str]]:
+    """The module and the first line of each command: ours, and those of other packages."""
+    known = {name: (f"{__name__}.{name}", line) for name, line in COMMANDS.items()}
+    for point in entry_points(group="unskew.commands"):
+        known |= {
+            name: (f"{point.module}.{name}", line) for name, line in point.load().COMMANDS.items()
+        }
+    return known
+
+
 def _loaded(name: str) -> Any:
     alone = typer.Typer(
         add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
     )
-    command = getattr(import_module(f"unskew.cli.{name}"), name)
+    module, _ = _known()[name]
+    command = getattr(import_module(module), name)
     alone.command(name, help=_help(command.__doc__))(command)
     return get_command(alone)
 
@@ -115,6 +124,6 @@ def _stop() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Once is enough.
     errors.print("unskew: stopped")
     if "pyspark" in sys.modules:
-        from unskew.spark.session import stop_session
+        from unskew._spark.session import stop_session
 
         stop_session()

@@ -38,11 +38,11 @@ def demo(data: Data = "clicks", out: Out = Path("demo-output"), as_json: Json = 
     """
     check_extra("pyspark", "spark")
     check_out_folder(out, "--out")
-    from unskew.apps import costly_groups as job
+    from unskew.cli import costly_groups as job
 
     read = job.data_named(data)
     logging.getLogger("unskew").setLevel(logging.ERROR)  # the page says what the log would
-    from unskew.spark.session import local_session
+    from unskew._spark.session import local_session
 
     with waiting("Starting Spark"):
         spark = local_session(job.SLOTS, partitions=job.SLOTS)
@@ -115,8 +115,8 @@ def _verdict(results: list[dict[str, Any]]) -> str:
 
 
 def _write_page(rows: DataFrame, report: dict[str, Any], out: Path) -> None:
+    from unskew._spark.diagnosis.keys import diagnose
     from unskew.report.demo_page import demo_page
-    from unskew.spark.diagnosis import diagnose
 
     with spark_bar("Diagnosing its key", rows.sparkSession):
         found = diagnose(rows, "key", workers=report["slots"])

@@ -42,11 +42,11 @@ def diagnose(
     check_out_file(html, "--html")
     if workers is not None:
         check_workers(workers)
-    from unskew.spark.statistics import check_sample
+    from unskew._spark.planning.statistics import check_sample
 
     check_sample(sample)
-    from unskew.spark.diagnosis import diagnose as diagnose_rows
-    from unskew.spark.session import local_session
+    from unskew._spark.diagnosis.keys import diagnose as diagnose_rows
+    from unskew._spark.session import local_session
 
     with waiting("Starting Spark"):
         spark = local_session()

@@ -15,12 +15,12 @@ from types import SimpleNamespace
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
+from unskew._spark.stateful.controller import Controller
+from unskew._spark.stateful.files import Files
+from unskew._spark.stateful.reading import read_state
+from unskew._spark.stateful.run import StateRun
+from unskew._spark.stateful.stream import stateful
 from unskew.partitioners import RoutingTable
-from unskew.spark.state.controller import Controller
-from unskew.spark.state.files import Files
-from unskew.spark.state.reading import read_state
-from unskew.spark.state.run import StateRun
-from unskew.spark.state.stream import stateful
 
 SCHEMA = "id bigint, word string, part int, at timestamp"
 OUTPUT = "word string, part int, ids array<bigint>, total bigint, what string"
@@ -29,7 +29,7 @@ STATE = "total bigint, ids array<bigint>"
 
 def remembering():
     """Keeps the ids of all rows: a lost or doubled row shows. Made here, so that it travels."""
-    from unskew.spark.state.processor import Processor
+    from unskew._spark.stateful.processor import Processor
 
     class Remembering(Processor):
         def process(self, key, rows, state):

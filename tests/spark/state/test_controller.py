@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
+from unskew._spark.stateful.commits import Commit, LayerFile
+from unskew._spark.stateful.controller import Controller, Interval, planner_of
+from unskew._spark.stateful.reports import SlotReport
 from unskew.errors import StateError, UnknownNameError
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import Level, Mixed
-from unskew.spark.state.commits import Commit, LayerFile
-from unskew.spark.state.controller import Controller, Interval, planner_of
-from unskew.spark.state.reports import SlotReport
 
 # Hashes whose upper bits send them to worker 0 of 2.
 KEYS = np.arange(1, 9, dtype=np.int64)
@@ -158,7 +158,7 @@ def test_damaged_commits_are_noticed_wherever_they_are_cut():
 
 
 def test_another_format_is_refused(monkeypatch):
-    monkeypatch.setattr("unskew.spark.state.commits.FORMAT", 2)
+    monkeypatch.setattr("unskew._spark.stateful.commits.FORMAT", 2)
     later = commit().to_bytes()
     monkeypatch.undo()
     with pytest.raises(StateError, match="format 2 and this unskew reads format 1"):

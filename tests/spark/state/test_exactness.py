@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.spark.state.batches import Driver, Reference, random_batches, shuffle_tables
 
+from unskew._spark.frames.physical_plan import physical_plan
+from unskew._spark.stateful import batch_job, fault_points
 from unskew.errors import StateError
 from unskew.partitioners import KeyGrouping, RoutingTable
-from unskew.spark.retries import physical_plan
-from unskew.spark.state import batch_job, faults
 
 pytestmark = pytest.mark.spark
 
@@ -62,14 +62,14 @@ class KilledError(Exception):
 def test_a_failure_between_any_two_writes(spark, tmp_path, monkeypatch):
     shuffle_tables(monkeypatch, seed=7)
     driver, reference = Driver(spark, tmp_path, {"merge_after": 1}), Reference()
-    failing = dict(enumerate(faults.POINTS, start=1))
+    failing = dict(enumerate(fault_points.POINTS, start=1))
 
     def die(point, batch):
         if failing.get(batch) == point:
             del failing[batch]
             raise KilledError(point)
 
-    stop = faults.wait_at_points(die)
+    stop = fault_points.wait_at_points(die)
     try:
         run = driver.start(workers=3)
         for number, rows in enumerate(random_batches(11, len(failing) + 2)):

@@ -14,16 +14,16 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 import unskew
+from unskew._spark.stateful.files import Files
+from unskew._spark.stateful.stream import files_feed
 from unskew.errors import (
-    UnskewError,
     KeyTypeError,
     ParameterError,
     SessionError,
     UnknownNameError,
+    UnskewError,
 )
-from unskew.spark.state.files import Files
-from unskew.spark.state.stream import files_feed
-from unskew.spark.streaming import BatchProgress, read_lines, read_state, stateful
+from unskew.streaming import BatchProgress, read_lines, read_state, stateful
 
 pytestmark = pytest.mark.spark
 

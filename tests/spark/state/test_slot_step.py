@@ -20,13 +20,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from unskew._spark.frames.arrow_types import arrow_type
+from unskew._spark.stateful.processor import FunctionProcessor, Processor
+from unskew._spark.stateful.reports import MOST_KEYS, SlotReport
+from unskew._spark.stateful.schema import OUTPUT, REPORT, STATE, StateShape
+from unskew._spark.stateful.sizes import row_bytes
+from unskew._spark.stateful.slot_step import SlotStep
 from unskew.errors import SchemaError
-from unskew.spark.arrow_types import arrow_type
-from unskew.spark.state.processor import FunctionProcessor, Processor
-from unskew.spark.state.reports import MOST_KEYS, SlotReport
-from unskew.spark.state.shape import OUTPUT, REPORT, STATE, StateShape
-from unskew.spark.state.sizes import row_bytes
-from unskew.spark.state.slot_step import SlotStep
 
 SECOND = 1_000_000
 

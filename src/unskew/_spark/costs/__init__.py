@@ -1,0 +1,1 @@
+"""Rows that differ in cost: measured, sampled, and scheduled by it."""

@@ -1,0 +1,1 @@
+"""What is skewed, and what would help: keys, and the state of streams."""

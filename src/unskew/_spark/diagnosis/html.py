@@ -1,0 +1,85 @@
+"""A diagnosis as HTML. Keys are data, whoever wrote them: all text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from unskew.shown import shown
+
+if TYPE_CHECKING:
+    from unskew._spark.diagnosis.keys import Diagnosis
+
+# Colours that go with a light page and a dark one: a notebook's theme is not ours to know.
+STYLE = """
+.unskew{font:14px/1.5 system-ui,sans-serif;max-width:60rem}
+.unskew table{border-collapse:collapse;margin:.8rem 0}
+.unskew th,.unskew td{padding:.2rem .7rem;text-align:right;
+border-bottom:1px solid rgba(128,128,128,.3)}
+.unskew th:first-child,.unskew td:first-child{text-align:left;overflow-wrap:anywhere}
+.unskew td:has(.bar){text-align:left;min-width:16rem}
+.unskew .bar{display:inline-block;height:.6rem;background:#4a80c9}
+.unskew .best{background:rgba(70,160,60,.2)}
+.unskew code{background:rgba(128,128,128,.15);padding:.15rem .35rem}
+"""
+
+
+def page(diagnosis: Diagnosis) -> str:
+    """A whole document, with nothing to load."""
+    title = escape(f"Skew of {shown(', '.join(diagnosis.key))}")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
+        f'content="light dark"><title>{title}</title>'
+        f"</head><body>{fragment(diagnosis)}</body></html>\n"
+    )
+
+
+def fragment(diagnosis: Diagnosis) -> str:
+    """The part that a notebook shows."""
+    advice = diagnosis.recommendation
+    return "".join(
+        [
+            f'<div class="unskew"><style>{STYLE}</style>',
+            f"<h2>Skew of {escape(shown(', '.join(diagnosis.key)))}</h2>",
+            f"<p>{diagnosis.rows:,} rows, about {diagnosis.keys:,} keys, {diagnosis.nulls:,} rows "
+            f"with a null key, Zipf slope {diagnosis.slope:.2f}.</p>",
+            f"<p><b>{escape(advice.scheme)}</b>: {escape(advice.why)}<br>"
+            f"<code>{escape(advice.code)}</code></p>",
+            table(("heaviest key", "rows", "share", ""), _key_rows(diagnosis)),
+            table(("scheme", "promise", "max/mean", "replicas", "runs"), _scheme_rows(diagnosis)),
+            f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in diagnosis.spark)}</ul>",
+            f"<p>Measured by {escape(diagnosis.statistics)}.</p></div>",
+        ]
+    )
+
+
+def _key_rows(diagnosis: Diagnosis) -> Iterable[tuple[str, Sequence[str]]]:
+    widest = max((key.share for key in diagnosis.top), default=1.0)
+    for key in diagnosis.top:
+        bar = f'<span class="bar" style="width:{15 * key.share / widest:.2f}rem"></span>'
+        yield "", (f"<bdi>{escape(shown(key.key))}</bdi>", f"{key.rows:,}", f"{key.share:.2%}", bar)
+
+
+def _scheme_rows(diagnosis: Diagnosis) -> Iterable[tuple[str, Sequence[str]]]:
+    for each in diagnosis.schemes:
+        yield (
+            ' class="best"' if each.scheme == diagnosis.recommendation.scheme else "",
+            (
+                escape(each.scheme),
+                escape(each.need),
+                f"{each.max_over_mean:.3f}",
+                f"{each.replicas:,}",
+                "native" if each.native else "on line",
+            ),
+        )
+
+
+def table(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Rows of cells that are HTML already, each row with its attributes."""
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    body = "".join(
+        f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for mark, cells in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

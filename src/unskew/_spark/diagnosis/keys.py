@@ -1,0 +1,232 @@
+"""Is a key skewed, what would each scheme do about it, and what should be typed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from unskew._spark.diagnosis.advice import Recommendation, recommend, what_spark_does
+from unskew._spark.frames.keys import column, key_columns, key_hash
+from unskew._spark.planning.choice import choose, promise
+from unskew._spark.planning.forecast import forecast
+from unskew._spark.planning.plan import default_workers
+from unskew._spark.planning.statistics import KeyProfile, profile_keys
+from unskew._spark.routing.worker_column import lowered
+from unskew.errors import ParameterError
+from unskew.parameters import check_whole
+from unskew.partitioners import ALL
+from unskew.partitioners.split_planning import TABLE
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_MOST_TOP = 1000
+_NOT_FORECAST = ("offline-greedy", "posg", "full-knowledge")
+"""The first is the routing table here; for the others costs decide, which keys do not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopKey:
+    """One of the heaviest keys."""
+
+    key: str
+    rows: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeForecast:
+    """What a scheme would do to these keys."""
+
+    scheme: str
+    need: str
+    """The strongest promise that it keeps."""
+    max_over_mean: float
+    uncertainty: float
+    replicas: int
+    makespan: float
+    """How long the slowest worker takes, relative to a perfectly even spread of plain rows."""
+    native: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The skew of a key, a forecast for every scheme, and a recommendation."""
+
+    key: tuple[str, ...]
+    workers: int
+    rows: int
+    keys: int
+    """Different keys, estimated."""
+    nulls: int
+    slope: float
+    """How fast frequency falls with rank: the exponent of the Zipf law that fits best."""
+    top: tuple[TopKey, ...]
+    schemes: tuple[SchemeForecast, ...]
+    spark: tuple[str, ...]
+    """What Spark does about it by itself."""
+    recommendation: Recommendation
+    statistics: str
+    """How the frequencies were measured."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields of `unskew diagnose --json`."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self.as_dict(), ensure_ascii=False)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The forecasts, a row for each scheme."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(scheme) for scheme in self.schemes])
+
+    def to_html(self) -> str:
+        """A page that stands alone."""
+        from unskew._spark.diagnosis.html import page
+
+        return page(self)
+
+    def _repr_html_(self) -> str:
+        from unskew._spark.diagnosis.html import fragment
+
+        return fragment(self)
+
+    def show(self) -> None:
+        """Print it as tables."""
+        from unskew._spark.diagnosis.text import print_diagnosis
+
+        print_diagnosis(self)
+
+    def plot(self) -> Figure:
+        """Draw the heaviest keys and the balance of every scheme (needs matplotlib)."""
+        from unskew._spark.diagnosis.plot import draw
+
+        return draw(self)
+
+
+def diagnose(
+    rows: DataFrame,
+    key: str | Sequence[str],
+    workers: int | None = None,
+    *,
+    sample: float | None = None,
+    top: int = 20,
+) -> Diagnosis:
+    """Measure how skewed `key` is and what each scheme would make of it.
+
+    One pass gathers the statistics, a filter then looks up the values of the `top` keys.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        A batch of rows; nothing is written.
+    key : str or list of str
+        The column or columns that the rows are grouped by.
+    workers : int, optional
+        How many workers to spread the rows over; the shuffle partitions of the session if not
+        given.
+    sample : float, optional
+        Share of the rows to read, above 0 and at most 1; all if not given.
+    top : int
+        How many of the heaviest keys to name.
+
+    Returns
+    -------
+    Diagnosis
+        With `show()`, `plot()`, `to_html()`, `to_pandas()`, `to_json()`.
+    """
+    columns = key_columns(rows, key)
+    workers = default_workers(rows) if workers is None else workers
+    check_whole("top", top)
+    if not 0 <= top <= _MOST_TOP:
+        raise ParameterError(f"top={top} is not in 0..{_MOST_TOP} keys; 20 show the skew")
+    profile = profile_keys(rows, columns, workers, sample)
+    schemes = _forecasts(profile)
+    return Diagnosis(
+        tuple(columns),
+        workers,
+        profile.rows,
+        profile.distinct,
+        profile.nulls,
+        slope(profile),
+        _top_keys(rows, columns, profile, top),
+        schemes,
+        what_spark_does(rows, profile),
+        recommend(profile, columns),
+        profile.method,
+    )
+
+
+def slope(profile: KeyProfile) -> float:
+    """The exponent of the Zipf law that fits the heavy keys: 0 for even keys."""
+    counts = profile.counts[: max(10, min(profile.counts.size, 1000))]
+    counts = counts[counts > 0]
+    if counts.size < 2:
+        return 0.0
+    ranks = np.log(np.arange(1, counts.size + 1))
+    # A rank r stands for the ranks up to the next measured one: the head weighs as the tail does.
+    fit = np.polyfit(ranks, np.log(counts), 1, w=1 / np.sqrt(np.arange(1, counts.size + 1)))
+    return max(0.0, -float(fit[0]))
+
+
+def _forecasts(profile: KeyProfile) -> tuple[SchemeForecast, ...]:
+    found = []
+    for scheme in ALL:
+        if scheme in _NOT_FORECAST:
+            continue
+        choice = choose(profile, promise(scheme), scheme, None, 0.005, TABLE)
+        if choice.partitioner.coordinated:
+            continue
+        expected = forecast(profile, choice.partitioner)
+        found.append(
+            SchemeForecast(
+                scheme,
+                promise(scheme).value,
+                expected.max_over_mean,
+                expected.uncertainty,
+                expected.replicas,
+                expected.max_over_mean,
+                lowered(choice.partitioner) == "native",
+            )
+        )
+    return tuple(found)
+
+
+def _top_keys(
+    rows: DataFrame, columns: Sequence[str], profile: KeyProfile, top: int
+) -> tuple[TopKey, ...]:
+    heaviest = profile.keys[:top].view(np.int64).tolist()
+    if not heaviest:
+        return ()
+    hashed = rows.select(
+        key_hash(rows, columns).alias("hash"),
+        F.struct(*(column(name) for name in columns)).alias("value"),
+    )
+    found = (
+        hashed.where(F.col("hash").isin(heaviest))
+        .groupBy("hash")
+        .agg(F.first("value").alias("value"))
+        .collect()
+    )
+    values = {row["hash"]: row["value"] for row in found}
+    return tuple(
+        TopKey(_in_words(values.get(hash_)), round(float(count)), float(count) / profile.rows)
+        for hash_, count in zip(heaviest, profile.counts[:top], strict=True)
+    )
+
+
+def _in_words(value: Any) -> str:
+    """A key as text: its one value, or its values with commas."""
+    if value is None:
+        return "?"
+    return ", ".join("NULL" if part is None else str(part) for part in value)

@@ -1,0 +1,1 @@
+"""What one DataFrame is: its keys, its schema, its physical plan."""

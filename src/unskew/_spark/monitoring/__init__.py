@@ -1,0 +1,1 @@
+"""What a running stream tells: progress, feeds, hot keys."""

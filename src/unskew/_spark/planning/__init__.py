@@ -1,0 +1,1 @@
+"""From what the user asks and the keys' frequencies to a route."""

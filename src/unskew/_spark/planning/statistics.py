@@ -1,0 +1,142 @@
+"""One cheap pass over the rows: how many, how many keys, which are heavy, what hashing would do.
+
+Rows are grouped by the worker that their key's hash picks, and each group keeps a count, a sketch
+of its frequent keys (Spark's own `approx_top_k`) and one of its distinct keys. A sketch per worker
+is as many times more precise as there are workers, and the counts are key grouping's exact loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from unskew._spark.frames.keys import column, key_columns, key_hash
+from unskew._spark.routing.native import by_hash
+from unskew.errors import ParameterError
+from unskew.parameters import check_number, check_whole
+from unskew.partitioners import KeyGrouping
+from unskew.partitioners.contract import KeyHashes, check_workers
+
+COUNTERS = 50_000
+"""How many keys are tracked by all the sketches of a task together."""
+
+_FULLEST = 0.75  # The sketch drops keys when its map, a power of two, is this full.
+_ERROR = 3.5  # Its promise: no count is wrong by more than this share of rows / map size.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyProfile:
+    """What one pass learns about the keys of a DataFrame, for a number of workers."""
+
+    workers: int
+    rows: int
+    distinct: int
+    """Different keys, estimated."""
+    nulls: int
+    """Rows in which a key column is null."""
+    loads: NDArray[np.float64]
+    """Rows that each worker gets when keys go by their hash."""
+    keys: KeyHashes
+    """The hashes of the heavy keys, the heaviest first."""
+    counts: NDArray[np.float64]
+    """How many rows each of them has."""
+    error: float
+    """By how much a count may be wrong, in rows."""
+    method: str
+    """How it was measured, in words."""
+
+    @property
+    def rest(self) -> NDArray[np.float64]:
+        """What the keys that are not heavy bring to each worker by their hash."""
+        owners = KeyGrouping(self.workers).router().route(self.keys)
+        heavy = np.bincount(owners, self.counts, minlength=self.workers)
+        return np.maximum(self.loads - heavy, 0.0)
+
+
+def profile_keys(
+    rows: DataFrame, key: str | Sequence[str], workers: int, sample: float | None = None
+) -> KeyProfile:
+    """Run the pass: one job that reads `rows` once, or a `sample` of them."""
+    check_workers(workers)
+    check_sample(sample)
+    names = key_columns(rows, key)
+    tracked = min(max(COUNTERS // workers, 256), 10_000)
+    hashed = key_hash(rows, names)
+    any_null = F.lit(False)
+    for name in names:
+        any_null = any_null | column(name).isNull()
+    slim = rows.select(hashed.alias("hash"), any_null.alias("empty"))
+    groups = (
+        (slim if sample is None else slim.sample(sample, 42))
+        .groupBy(by_hash(F.col("hash"), workers).alias("worker"))
+        .agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.count_if("empty").alias("nulls"),
+            F.approx_count_distinct("hash").alias("distinct"),
+            F.expr(f"approx_top_k(hash, {tracked}, {tracked})").alias("top"),
+        )
+        .collect()
+    )
+    return _profile(groups, workers, tracked, sample)
+
+
+def check_sample(sample: float | None) -> None:
+    """Refuse a share of the rows that is none."""
+    if sample is None:
+        return
+    check_number("sample", sample)
+    if not 0 < sample <= 1:
+        raise ParameterError(f"sample={sample} is not in 0..1; 0.1 reads the statistics of a tenth")
+
+
+def check_table(table: int) -> None:
+    """Refuse a bound for a plan's table that no statistics could fill."""
+    check_whole("table", table)
+    if not 0 <= table <= COUNTERS:
+        raise ParameterError(
+            f"table={table} is not in 0..{COUNTERS}, the keys that the statistics can name; "
+            "light keys need no entry, they go by their hash"
+        )
+
+
+def _profile(groups: Sequence[Any], workers: int, tracked: int, sample: float | None) -> KeyProfile:
+    scale = 1.0 / (sample or 1.0)
+    loads = np.zeros(workers)
+    for group in groups:
+        loads[group["worker"]] = group["rows"] * scale
+    found = [(item["item"], item["count"]) for group in groups for item in group["top"]]
+    keys = np.array([item for item, _ in found], dtype=np.int64).view(np.uint64)
+    counts = np.array([count for _, count in found], dtype=np.float64) * scale
+    order = np.lexsort((keys, -counts))
+    error = max((_error_of(group, tracked) for group in groups), default=0.0) * scale
+    method = f"approx_top_k, {tracked} keys for each of {workers} workers"
+    if sample is not None:
+        # Two standard deviations of a binomial count.
+        error += 2 * float(np.sqrt(counts.max(initial=1.0) * scale * (1 - sample)))
+        method += f", on a sample of {sample:.4g} of the rows"
+    return KeyProfile(
+        workers,
+        round(float(loads.sum())),
+        sum(group["distinct"] for group in groups),
+        round(sum(group["nulls"] for group in groups) * scale),
+        loads,
+        keys[order],
+        counts[order],
+        error,
+        method,
+    )
+
+
+def _error_of(group: Any, tracked: int) -> float:
+    """By how much the sketch of one worker's keys may be wrong: not at all if they all fit."""
+    size = 1 << int(np.ceil(np.log2(tracked / _FULLEST)))
+    # The number of keys is itself an estimate; 15 % is three of its standard deviations.
+    if group["distinct"] * 1.15 < _FULLEST * size:
+        return 0.0
+    return float(_ERROR * group["rows"] / size)

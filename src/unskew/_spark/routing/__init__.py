@@ -1,0 +1,1 @@
+"""From a partitioner to a worker for each row, and from a worker to a partition."""

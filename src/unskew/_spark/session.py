@@ -1,0 +1,64 @@
+"""An embedded Spark on this machine, for the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from unskew._spark.frames.physical_plan import CHECKSUMS
+from unskew.errors import SessionError
+
+_QUIET = Path(__file__).with_name("log4j2.properties")
+
+
+def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
+    """The session in use, or a quiet local one."""
+    # Python workers must be this interpreter: it is the one that has unskew.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings = (
+        SparkSession.builder.master(f"local[{cores}]")
+        .appName("unskew")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_QUIET.as_uri()}")
+        .config("spark.sql.shuffle.partitions", str(partitions))
+        # The defaults since Spark 4.3: routes that depend on the order of rows want them.
+        .config(map=dict.fromkeys(CHECKSUMS, "true"))
+    )
+    try:
+        return settings.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise SessionError(
+            "Spark could not start: it needs Java 17 or newer. Install one (Debian: apt-get "
+            "install openjdk-17-jre-headless) or set JAVA_HOME"
+        ) from error
+
+
+def stop_session() -> None:
+    """End the session of this process, and wait until its Java is gone."""
+    context: Any = SparkContext._active_spark_context
+    gateway: Any = SparkContext._gateway
+    # A job that was cut short may have broken the line to Java; its end must come all the same.
+    with contextlib.suppress(Exception):
+        if context is not None:
+            context.stop()
+        if gateway is not None:
+            gateway.shutdown()
+    java = getattr(gateway, "proc", None)
+    if java is not None:
+        java.stdin.close()  # Java ends when the process that started it hangs up.
+        try:
+            java.wait(10)
+        except subprocess.TimeoutExpired:
+            java.kill()

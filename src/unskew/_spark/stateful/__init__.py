@@ -1,0 +1,1 @@
+"""Streams with state of their own, whose keys can move between workers."""

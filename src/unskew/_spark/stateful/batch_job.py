@@ -1,0 +1,73 @@
+"""The Spark job of one micro-batch: rows meet the state of their keys, slot by slot."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from unskew._spark.frames.keys import key_hash
+from unskew._spark.stateful.commits import LayerFile
+from unskew._spark.stateful.files import Files
+from unskew._spark.stateful.layers import COLUMNS, Layer, PlacedState, placed
+from unskew._spark.stateful.reports import SlotReport
+from unskew._spark.stateful.schema import OUTPUT, STATE
+from unskew._spark.stateful.slot_step import SlotStep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Processed:
+    """What a batch left behind: a new layer, output, and what the slots report."""
+
+    state: PlacedState
+    output: DataFrame
+    reports: list[SlotReport]
+    rows: DataFrame
+    """The batch's rows; nobody needs them once the batch is committed."""
+
+
+def process(batch: DataFrame, state: PlacedState, step: SlotStep, files: Files) -> Processed:
+    """Run the processor. Its results are with the executors, and the new versions in a file."""
+    rows = _routed(batch, state, step.shape.key)
+    touched = state.touched(rows, step.now if step.timeout is not None else None)
+    # State first: Spark asks the first side where a task should run. A shuffle would answer with
+    # the hosts that hold a fifth of it, and the workers would follow the rows of every batch.
+    results = (
+        touched.groupBy("slot")
+        .cogroup(rows.groupBy("slot"))
+        .applyInArrow(step.function(), step.shape.results)
+    )
+    held = placed(results, state.slots.workers).localCheckpoint(eager=False)
+    seen = Observation()
+    count = F.count_if(F.col("kind") == STATE).alias("rows")
+    both = held.observe(seen, count, F.collect_list("report").alias("reports"))
+    file = write(both.where(F.col("kind") == STATE), seen, files, step.batch)
+    layer = Layer(held.where(F.col("kind") == STATE).select(*COLUMNS), held)
+    output = held.where(F.col("kind") == OUTPUT).select("output.*")
+    reports = [SlotReport.from_bytes(each) for each in seen.get["reports"]]
+    return Processed(state.with_layer(layer, file), output, reports, rows)
+
+
+def watched(layer: DataFrame) -> tuple[DataFrame, Observation]:
+    """A layer that is counted while it is written."""
+    seen = Observation()
+    return layer.observe(seen, F.count(F.lit(1)).alias("rows")), seen
+
+
+def write(layer: DataFrame, seen: Observation, files: Files, batch: int) -> LayerFile:
+    """Write a layer to a folder that no other attempt has."""
+    path = f"layers/{batch}-{uuid.uuid4().hex[:12]}"
+    # Slots depend on the number of workers: a restart looks them up again.
+    layer.select(*COLUMNS[1:]).write.parquet(files.path(path))
+    return LayerFile(path, int(seen.get["rows"]))
+
+
+def _routed(batch: DataFrame, state: PlacedState, key: tuple[str, ...]) -> DataFrame:
+    """Each row on its worker; kept, for both the look-up of state and the processor read it."""
+    hashed = batch.select(
+        key_hash(batch, list(key)).alias("hash"), F.struct(batch["*"]).alias("row")
+    )
+    routed = hashed.select(state.home.alias("slot"), "hash", "row")
+    return placed(routed, state.slots.workers).localCheckpoint(eager=False)

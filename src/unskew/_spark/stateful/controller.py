@@ -1,0 +1,204 @@
+"""From what the slots report to the routing table of the next batch."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import typing
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unskew._spark.stateful.reports import SlotReport
+from unskew.errors import ParameterError, UnknownNameError
+from unskew.metrics import max_over_mean
+from unskew.parameters import check_whole
+from unskew.partitioners import RoutingTable
+from unskew.rebalancing import ALL, KeyStatistics, Rebalance, Rebalancer
+
+Cost = Literal["seconds", "rows"]
+
+REMEMBERED = 16_384
+"""Keys in the controller's memory, the largest first; commits carry it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """Cost and state of the keys that were touched, summed over the batches of an interval."""
+
+    keys: NDArray[np.uint64]
+    cost: NDArray[np.float64]
+    memory: NDArray[np.float64]
+    unlisted: float
+
+    @classmethod
+    def of(cls, reports: Sequence[SlotReport], cost: Cost) -> Interval:
+        """From the reports of an interval's batches, the oldest first."""
+        hashes = _joined([report.hashes for report in reports]).view(np.uint64)
+        costs = _joined([getattr(report, cost) for report in reports])
+        memory = _joined([report.memory for report in reports])
+        unlisted = sum(getattr(report.totals, f"unlisted_{cost}") for report in reports)
+        keys, rows = np.unique(hashes, return_inverse=True)
+        latest = np.zeros(keys.size)
+        # The last report of a key wins: that is what its state takes now.
+        latest[rows] = memory
+        summed = np.bincount(rows, costs, keys.size).astype(np.float64)
+        return cls(keys, summed, latest, float(unlisted))
+
+    def largest(self, count: int) -> Interval:
+        """The keys of most state; the others' cost counts as unlisted."""
+        if self.keys.size <= count:
+            return self
+        kept = np.sort(np.argsort(-self.memory, kind="stable")[:count])
+        rest = float(self.cost.sum() - self.cost[kept].sum())
+        return Interval(self.keys[kept], self.cost[kept], self.memory[kept], self.unlisted + rest)
+
+
+@dataclass(slots=True)
+class Controller:
+    """Gathers statistics over an interval, tests the balance, and asks a planner if it is off.
+
+    The cost of a key is that of the last interval; its state counts as long as it was touched in
+    the last `window` intervals. A plan must lower the highest load by half of `theta` times the
+    mean, or its moves are not worth it: where one key is heavier than a worker's share, the
+    balance is off for good. Costs also vary by themselves: a plan must promise to gain more than
+    what the best of the last few plans fell short of. And where cost is measured in seconds, what
+    it saves in the next `payback` batches must be more than what the move itself costs.
+    """
+
+    planner: Rebalancer | None
+    theta: float
+    interval: int
+    window: int
+    cost: Cost
+    payback: int | None = None
+    pending: list[list[SlotReport]] = dataclasses.field(default_factory=list)
+    intervals: list[Interval] = dataclasses.field(default_factory=list)
+    promised: float | None = None
+    """How far off the balance would be in the interval that has ended, by the plan for it."""
+    missed: list[float] = dataclasses.field(default_factory=list)
+    """By how much each of the last plans was wrong."""
+
+    def learn(self, reports: Sequence[SlotReport]) -> bool:
+        """Take the reports of a batch; True if an interval has ended with it."""
+        self.pending.append(list(reports))
+        if len(self.pending) < self.interval:
+            return False
+        together = [report for batch in self.pending for report in batch]
+        self.pending = []
+        self.intervals = [*self.intervals, Interval.of(together, self.cost)][-self.window :]
+        return True
+
+    def plan(self, table: RoutingTable, workers: int, price: float = 0.0) -> Rebalance | None:
+        """A better table for the next batch, or None to keep `table`; a move takes `price` s."""
+        statistics = self.statistics()
+        if self.planner is None or statistics is None or statistics.total_cost <= 0:
+            return None
+        same_workers = table.workers == workers
+        if same_workers:
+            off = _off_balance(statistics, table)
+            if self.promised is not None:
+                self.missed = [*self.missed, off - self.promised][-self.window :]
+                self.promised = None
+            if off <= self.theta:
+                return None
+        plan = self.planner.rebalance(statistics, table, workers)
+        if same_workers and not self._pays(plan, price):
+            return None
+        self.promised = max_over_mean(plan.loads) - 1
+        return plan
+
+    def _pays(self, plan: Rebalance, price: float) -> bool:
+        saved = float(plan.loads_before.max() - plan.loads.max())
+        if saved <= max(self.theta / 2, min(self.missed, default=0.0)) * plan.mean:
+            return False
+        if self.payback is None or self.cost != "seconds":
+            return True
+        return saved / self.interval * self.payback > price
+
+    def statistics(self) -> KeyStatistics | None:
+        """What planners get."""
+        if not self.intervals:
+            return None
+        last = self.intervals[-1]
+        keys = np.concatenate([each.keys for each in reversed(self.intervals)])
+        memory = np.concatenate([each.memory for each in reversed(self.intervals)])
+        keys, first = np.unique(keys, return_index=True)
+        cost = np.zeros(keys.size)
+        cost[np.searchsorted(keys, last.keys)] = last.cost
+        return KeyStatistics.of(keys, cost, memory[first], cost, unlisted=last.unlisted)
+
+    def to_json(self) -> dict[str, Any]:
+        """What a commit carries: the intervals of the window."""
+        count = REMEMBERED // self.window
+        return {
+            "intervals": [
+                {
+                    "keys": _packed(each.keys, np.uint64),
+                    "cost": _packed(each.cost, np.float32),
+                    "memory": _packed(each.memory, np.float32),
+                    "unlisted": each.unlisted,
+                }
+                for each in (interval.largest(count) for interval in self.intervals)
+            ]
+        }
+
+    def remember(self, memory: dict[str, Any]) -> None:
+        """Take up what `to_json` gave; an interval that had not ended begins anew."""
+        self.pending = []
+        self.intervals = [
+            Interval(
+                _unpacked(each["keys"], np.uint64),
+                _unpacked(each["cost"], np.float32).astype(np.float64),
+                _unpacked(each["memory"], np.float32).astype(np.float64),
+                each["unlisted"],
+            )
+            for each in memory.get("intervals", [])
+        ][-self.window :]
+
+
+def planner_of(
+    rebalancer: str | Rebalancer | None, theta: float, table_size: int
+) -> Rebalancer | None:
+    """A planner by its name with these settings, one that is ready, or none at all."""
+    if not isinstance(rebalancer, str):
+        return rebalancer
+    if rebalancer not in ALL:
+        raise UnknownNameError("rebalancer", rebalancer, ALL)
+    kind: Any = ALL[rebalancer]
+    known = {each.name for each in dataclasses.fields(kind)}
+    settings = {"theta": theta, "table": table_size}
+    planner = kind(**{name: value for name, value in settings.items() if name in known})
+    return typing.cast(Rebalancer, planner)
+
+
+def check_settings(interval: int, window: int, cost: str, payback: int | None) -> None:
+    """Refuse what cannot be meant."""
+    wholes = {"interval": interval, "window": window, "payback": 1 if payback is None else payback}
+    for name, value in wholes.items():
+        check_whole(name, value)
+        if value < 1:
+            raise ParameterError(f"{name}={value} is not at least 1 batch")
+    if cost not in typing.get_args(Cost):
+        raise ParameterError(f"cost={cost!r} is not one of {', '.join(typing.get_args(Cost))}")
+
+
+def _off_balance(statistics: KeyStatistics, table: RoutingTable) -> float:
+    owners = table.router().route(statistics.keys)
+    loads = np.bincount(owners, statistics.cost, table.workers)
+    return max_over_mean(loads + statistics.unlisted / table.workers) - 1
+
+
+def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)
+
+
+def _packed(values: NDArray[Any], kind: type[np.generic]) -> str:
+    return base64.b64encode(values.astype(kind).tobytes()).decode()
+
+
+def _unpacked(text: str, kind: type[np.generic]) -> NDArray[Any]:
+    return np.frombuffer(base64.b64decode(text), dtype=kind)

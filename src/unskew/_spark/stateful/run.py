@@ -1,0 +1,269 @@
+"""A running stateful query: what happens to each micro-batch, in an order that survives a crash."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from unskew._spark.frames.session_conf import stay_put
+from unskew._spark.monitoring.feeds import Feed, log_feed
+from unskew._spark.monitoring.hot_keys import heaviest
+from unskew._spark.monitoring.progress import BatchProgress
+from unskew._spark.stateful.batch_job import Processed, process
+from unskew._spark.stateful.commits import Commit, CommitLog
+from unskew._spark.stateful.compaction import merge
+from unskew._spark.stateful.config import Work
+from unskew._spark.stateful.fault_points import reached
+from unskew._spark.stateful.files import Files
+from unskew._spark.stateful.layers import Layer, PlacedState, free
+from unskew._spark.stateful.reports import SlotReport
+from unskew._spark.stateful.slot_step import SlotStep
+from unskew._spark.stateful.spark_log import batch_time, query_id
+from unskew.errors import StateError
+from unskew.partitioners import RoutingTable
+
+Sink = Callable[[DataFrame, int], object]
+
+ATTEMPTS = 4
+"""How often a batch is tried when executors die and take state with them."""
+
+PRICE = 0.5
+"""What a move costs, as a part of what a batch takes besides its rows: measured, with few keys."""
+
+RECORDS = 1000
+"""Batches whose progress is kept in memory."""
+
+logger = logging.getLogger("unskew")
+
+
+class StateRun:
+    """Called by Spark with each micro-batch.
+
+    Order of writes: the new versions, the output, a merge of layers if one is due, the commit, and
+    only then the removal of what no commit needs. A crash before the commit leaves files that the
+    next clean-up finds; the batch comes again and is done again. After the commit the batch may
+    come again too, and is skipped. What is in memory is never trusted after an error.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        files: Files,
+        spark_files: Files,
+        sink: Sink,
+        feeds: Sequence[Feed] = (log_feed,),
+    ) -> None:
+        self.work = work
+        self.workers = work.workers
+        self.files = files
+        self.spark_files = spark_files
+        self.sink = sink
+        self.feeds = feeds
+        self.log = CommitLog(files)
+        self.commit: Commit | None = None
+        self.controller = work.controller()
+        self.state: PlacedState | None = None
+        self.table = RoutingTable(self.workers)
+        self.progress: deque[BatchProgress] = deque(maxlen=RECORDS)
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        """One micro-batch, tried again if executors died with state that only they had."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._once(batch, number)
+                return
+            except Exception as error:
+                self.forget()
+                if attempt == ATTEMPTS or not _lost_blocks(error):
+                    raise
+                logger.warning("batch %d: an executor died with state; reading it back", number)
+
+    def forget(self) -> None:
+        """Drop what is in memory; the next batch reads the last commit."""
+        if self.state is not None:
+            self.state.free()
+        self.state = None
+
+    def _once(self, batch: DataFrame, number: int) -> None:
+        began = time.perf_counter()
+        session = batch.sparkSession
+        query = query_id(session)
+        workers = self.workers
+        if self.state is not None and self.state.slots.workers != workers:
+            self.forget()
+        with stay_put(session, workers):
+            before = self.state or self.take_up(session, workers)
+            self._check_query(query)
+            if not self._is_next(number):
+                logger.info("batch %d was done before: skipped", number)
+                return
+            reached("begun", number)
+            state, moved = before.under(self.table)
+            done = process(batch, state, self._step(number), self.files)
+        reached("logged", number)
+        self.sink(done.output, number)
+        reached("delivered", number)
+        with stay_put(session, workers):
+            merged, replaced = merge(done.state, self.files, number, self.work.merge_after)
+            migrated = _amount(moved)
+        reached("merged", number)
+        longest = max((each.totals.seconds for each in done.reports), default=0.0)
+        fixed = time.perf_counter() - began - longest
+        commit, planning = self._planned(number, query, merged, done, PRICE * fixed)
+        self.log.write(commit)
+        self.commit, self.table, self.state = commit, commit.table, merged
+        reached("committed", number)
+        self.log.clean(commit)
+        reached("cleaned", number)
+        for frame in (done.rows, *replaced):
+            free(frame)
+        self._report(number, done, migrated, planning, time.perf_counter() - began)
+
+    def take_up(self, session: SparkSession, workers: int) -> PlacedState:
+        """Read the last commit, and place its state by its table."""
+        self.commit = self.log.last()
+        self.controller = self.work.controller()
+        self.table = RoutingTable(workers)
+        if self.commit is not None:
+            self._check_shape(self.commit)
+            self.controller.remember(self.commit.memory)
+            self.table = self._rescaled(self.commit.table, workers)
+        self.state = PlacedState.load(session, self.work.shape, self.files, self.commit, self.table)
+        return self.state
+
+    def _rescaled(self, table: RoutingTable, workers: int) -> RoutingTable:
+        """A table for the workers there are now: planned, else with the entries that still fit."""
+        if table.workers == workers:
+            return table
+        plan = self.controller.plan(table, workers)
+        if plan is not None:
+            return plan.table
+        stays = table.owners < workers
+        return RoutingTable(workers, table.keys[stays], table.owners[stays])
+
+    def _step(self, number: int) -> SlotStep:
+        work = self.work
+        now = None
+        if work.shape.event_time is not None:
+            newest = None if self.commit is None else self.commit.newest_event
+            now = None if newest is None else newest - work.delay
+        elif work.timeout is not None:
+            now = batch_time(self.spark_files, number)
+        return SlotStep(work.processor, work.shape, work.form, number, now, work.timeout)
+
+    def _planned(
+        self, number: int, query: str, state: PlacedState, done: Processed, price: float
+    ) -> tuple[Commit, float]:
+        """What is to be written down, the next batch's table with it, and the time to plan it.
+
+        A move takes `price` seconds.
+        """
+        began = time.perf_counter()
+        plan = None
+        if self.controller.learn(done.reports):
+            plan = self.controller.plan(state.table, state.table.workers, price)
+        planning = time.perf_counter() - began
+        old = self.commit
+        events = [report.totals.newest for report in done.reports]
+        if old is not None:
+            events.append(old.newest_event)
+        version = 0 if old is None else old.table_version
+        return Commit(
+            batch=number,
+            query=query,
+            key=self.work.shape.key_type.json(),
+            state=self.work.shape.state.json(),
+            table=state.table if plan is None else plan.table,
+            table_version=version if plan is None else version + 1,
+            layers=state.files,
+            newest_event=max((event for event in events if event is not None), default=None),
+            memory=self.controller.to_json(),
+        ), planning
+
+    def _report(
+        self,
+        number: int,
+        done: Processed,
+        migrated: tuple[int, int],
+        planning: float,
+        seconds: float,
+    ) -> None:
+        loads = [0.0] * done.state.slots.workers
+        for report in done.reports:
+            worker = done.state.slots.worker_of(report.totals.slot)
+            loads[worker] = float(getattr(report.totals, self.work.cost))
+        record = BatchProgress.of(
+            number,
+            loads,
+            seconds,
+            rows=sum(report.totals.rows for report in done.reports),
+            cost=sum(loads),
+            replicas=sum(report.totals.keys for report in done.reports),
+            table_size=int(done.state.table.keys.size),
+            migrated_keys=migrated[0],
+            migrated_bytes=migrated[1],
+            rebalance_seconds=planning,
+            hottest=self._hottest(done.reports),
+        )
+        self.progress.append(record)
+        for feed in self.feeds:
+            feed(record)
+
+    def _hottest(self, reports: Sequence[SlotReport]) -> tuple[tuple[str, float], ...]:
+        by_rows = self.work.cost == "rows"
+        named = (each for report in reports for each in report.totals.hottest)
+        return heaviest({key: float(rows if by_rows else spent) for key, rows, spent in named})
+
+    def _check_shape(self, commit: Commit) -> None:
+        shape = self.work.shape
+        for what, found, wanted in (
+            ("key", commit.key, shape.key_type.json()),
+            ("state", commit.state, shape.state.json()),
+        ):
+            if found != wanted:
+                raise StateError(
+                    f"{self.files.folder} holds state whose {what} is {found}, and this query's is "
+                    f"{wanted}; continue with the old one, or start anew with another checkpoint"
+                )
+
+    def _check_query(self, query: str) -> None:
+        if self.commit is not None and self.commit.query != query:
+            raise StateError(
+                f"{self.files.folder} belongs to query {self.commit.query} and this is {query}: "
+                f"{self.spark_files.folder} was removed or replaced; put it back, or start anew "
+                "with another checkpoint"
+            )
+
+    def _is_next(self, number: int) -> bool:
+        done = -1 if self.commit is None else self.commit.batch
+        if number > done + 1:
+            raise StateError(
+                f"{self.files.folder} ends with batch {done} and the query goes on with {number}; "
+                "put the missing commits back, or start anew with another checkpoint"
+            )
+        return number == done + 1
+
+
+def _amount(moved: Layer | None) -> tuple[int, int]:
+    """Keys and bytes that moved; a mark that a key was forgotten is neither."""
+    if moved is None:
+        return 0, 0
+    kept = moved.frame.where("state is not null")
+    [(keys, size)] = kept.agg(F.count(F.lit(1)), F.sum("bytes")).collect()
+    return int(keys), int(size or 0)
+
+
+def _lost_blocks(error: Exception) -> bool:
+    """Whether somewhere among its causes a block of kept state is missing."""
+    cause: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    texts = [str(error)]
+    while cause is not None:
+        texts.append(str(cause.toString()))
+        cause = cause.getCause()
+    return any("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in text for text in texts)

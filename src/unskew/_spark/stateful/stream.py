@@ -1,0 +1,223 @@
+"""`unskew.streaming.stateful`: a processor with state per key, whose keys can change worker."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
+
+from unskew._spark.costs.cost_aware_map import slots
+from unskew._spark.frames.keys import check_rows
+from unskew._spark.monitoring.feeds import Feed, lines_feed, log_feed
+from unskew._spark.monitoring.progress import BatchProgress
+from unskew._spark.routing.perfect_hash import MOST_ENTRIES
+from unskew._spark.stateful.commits import CommitLog
+from unskew._spark.stateful.config import Duration, Work, micros
+from unskew._spark.stateful.controller import Cost, check_settings, planner_of
+from unskew._spark.stateful.files import Files, check_classic
+from unskew._spark.stateful.processor import Form, FunctionProcessor, Processor
+from unskew._spark.stateful.run import RECORDS, Sink, StateRun
+from unskew._spark.stateful.schema import StateShape
+from unskew._spark.stateful.spark_log import rewind
+from unskew.errors import ParameterError, ParameterTypeError
+from unskew.parameters import check_whole
+from unskew.partitioners.contract import check_workers
+from unskew.rebalancing import Rebalancer
+from unskew.rebalancing.least_load import check_theta
+
+
+def stateful(
+    stream: DataFrame,
+    key: str | Sequence[str],
+    processor: Processor | Callable[..., Any],
+    *,
+    schema: StructType | str,
+    state_schema: StructType | str,
+    checkpoint: str,
+    workers: int | None = None,
+    rebalancer: str | Rebalancer | None = "mixed",
+    theta: float = 0.08,
+    table_size: int = 3000,
+    interval: int = 1,
+    window: int = 5,
+    cost: Cost = "seconds",
+    payback: int | None = 10,
+    rows: Form = "arrow",
+    event_time: str | None = None,
+    delay: Duration = "0 seconds",
+    timeout: Duration | None = None,
+    merge_after: int = 8,
+) -> StatefulStream:
+    """Run `processor` on the rows of each key, with the key's state, in every micro-batch.
+
+    State stays on its worker between batches, and moves where the workers' cost asks for it.
+
+    When: work that needs all rows of a key, costs more than a few µs a row and is skewed. Not for
+        counts and sums: those merge, see `unskew.streaming.groupBy`. Classic sessions only.
+    Cost: per batch about a second of planning and small jobs; work and memory traffic follow the
+        keys that have rows, not all keys.
+    Paper: Fang et al., workload skewness and variance: Mixed, and its protocol for moving state,
+        which here is the gap between two batches.
+
+    Parameters
+    ----------
+    stream : DataFrame
+        Streaming rows.
+    key : str or list of str
+        The columns of the key. Null keys are keys.
+    processor : Processor or callable
+        `process(key, rows, state)` gives output rows and the state to keep.
+    schema, state_schema : StructType or str
+        Of the output and of a key's state.
+    checkpoint : str
+        A folder on any file system that Spark can checkpoint to; a restart goes on from it.
+    workers : int, optional
+        How many partitions; the slots of the cluster if not given.
+    rebalancer : str or Rebalancer, optional
+        What plans the routing table; None leaves keys where their hash sends them.
+    theta : float
+        How far the highest cost of a worker may be over the mean before a table is planned.
+    table_size : int
+        The most keys that a table may name.
+    interval : int
+        Batches after which cost is compared.
+    window : int
+        Intervals whose state counts as memory.
+    cost : {"seconds", "rows"}
+        Time in the processor, or rows.
+    payback : int, optional
+        Batches within which a move must save more time than it takes, where cost is in seconds;
+        None moves whenever `theta` asks for it.
+    rows : {"arrow", "pandas"}
+        The form in which the processor gets rows.
+    event_time : str, optional
+        The column of the rows' time. Its watermark stays `delay` behind the latest event, and rows
+        behind it are left out.
+    delay : str or timedelta
+        As for Spark's `withWatermark`.
+    timeout : str or timedelta, optional
+        Ends the state of keys without rows for so long: in event time where there is one, else in
+        the time of the batches. Timers are looked at when a batch runs.
+    merge_after : int
+        Batches after which the layers of changed state become one.
+
+    Returns
+    -------
+    StatefulStream
+        With `start`, `progress` and `scale`.
+    """
+    check_rows("stream", stream)
+    check_classic(stream)
+    if not stream.isStreaming:
+        raise ParameterError(
+            "stateful wants a stream; for a batch take unskew.groupBy(...).applyInArrow"
+        )
+    if rows not in typing.get_args(Form):
+        raise ParameterError(f"rows={rows!r} is not one of {', '.join(typing.get_args(Form))}")
+    for name, value in (("table_size", table_size), ("merge_after", merge_after)):
+        check_whole(name, value)
+    if not callable(processor) and not isinstance(processor, Processor):
+        raise ParameterTypeError("processor", processor, "a Processor or a function")
+    if not 1 <= table_size <= MOST_ENTRIES:
+        raise ParameterError(f"table_size={table_size} is not in 1..{MOST_ENTRIES}")
+    if merge_after < 1:
+        raise ParameterError(f"merge_after={merge_after} is not at least 1")
+    check_theta(theta)
+    check_settings(interval, window, cost, payback)
+    count = slots(stream) if workers is None else workers
+    check_workers(count)
+    work = Work(
+        processor=processor if isinstance(processor, Processor) else FunctionProcessor(processor),
+        shape=StateShape.of(stream, key, state_schema, schema, event_time),
+        form=rows,
+        workers=count,
+        planner=planner_of(rebalancer, theta, table_size),
+        theta=theta,
+        interval=interval,
+        window=window,
+        cost=cost,
+        payback=payback,
+        delay=micros("delay", delay),
+        timeout=None if timeout is None else micros("timeout", timeout),
+        merge_after=merge_after,
+    )
+    return StatefulStream(stream, work, checkpoint)
+
+
+class StatefulStream:
+    """A stateful stream that is ready to start."""
+
+    def __init__(self, stream: DataFrame, work: Work, checkpoint: str) -> None:
+        self.stream = stream
+        self.work = work
+        self.checkpoint = checkpoint
+        self._run: StateRun | None = None
+
+    def start(self, sink: Sink | str, **trigger: Any) -> StreamingQuery:
+        """Start the query, from the checkpoint if there is one; Spark's own handle comes back.
+
+        `sink` is a function `(output, batch_id)` as for `foreachBatch`, or a path below which
+        each batch's output is a Parquet folder `batch=N`. A batch whose end a crash prevented
+        comes again with the same id: a path is then overwritten, and a function must do likewise.
+        `trigger` is what Spark's `writeStream.trigger` takes, for example `availableNow=True`.
+        """
+        if self._run is not None:
+            raise ParameterError("this stream was started before; call stateful again to restart")
+        spark = self.stream.sparkSession
+        files = Files(spark, f"{self.checkpoint}/state")
+        spark_files = Files(spark, f"{self.checkpoint}/spark")
+        last = CommitLog(files).last()
+        if last is not None:
+            rewind(spark_files, last.batch)
+        feeds = [log_feed, _kept_in(Files(spark, self.checkpoint))]
+        self._run = StateRun(self.work, files, spark_files, _function(sink), feeds)
+        writer = self.stream.writeStream.foreachBatch(self._run)
+        writer = writer.option("checkpointLocation", spark_files.folder)
+        return (writer.trigger(**trigger) if trigger else writer).start()
+
+    @property
+    def progress(self) -> list[BatchProgress]:
+        """What the last batches did, the newest last."""
+        return list(self._run.progress) if self._run is not None else []
+
+    def scale(self, workers: int) -> None:
+        """Have another number of workers from the next batch on; all state is placed anew."""
+        check_workers(workers)
+        if self._run is None:
+            raise ParameterError("the stream is not started; give workers to stateful instead")
+        self._run.workers = workers
+
+
+def _kept_in(checkpoint: Files) -> Feed:
+    """JSON lines in one file; in a file each where the file system may not know how to append."""
+    if not checkpoint.folder.startswith("file:"):
+        return files_feed(checkpoint)
+    return lines_feed(Path(urlsplit(checkpoint.folder).path))
+
+
+def files_feed(checkpoint: Files, kept: int = RECORDS) -> Feed:
+    """The last `kept` records below `batches/`, for `spark.read.json` to read as one table."""
+
+    def write(record: BatchProgress) -> None:
+        name = f"batches/{record.batch}.json"
+        checkpoint.remove(name)  # A batch that is repeated after a crash is written again.
+        checkpoint.create(name, record.to_json().encode())
+        checkpoint.remove(f"batches/{record.batch - kept}.json")
+
+    return write
+
+
+def _function(sink: Sink | str) -> Sink:
+    if not isinstance(sink, str):
+        return sink
+
+    def write(output: DataFrame, batch: int) -> None:
+        output.write.mode("overwrite").parquet(f"{sink}/batch={batch}")
+
+    return write

@@ -1,0 +1,1 @@
+"""Streams whose partial results Spark merges."""

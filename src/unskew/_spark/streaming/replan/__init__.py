@@ -1,0 +1,1 @@
+"""Streams that plan each batch from the batches before it."""

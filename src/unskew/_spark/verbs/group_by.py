@@ -1,0 +1,164 @@
+"""`groupBy` as in PySpark, with the rows spread by a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql.types import StructType
+
+from unskew._spark.engine.group_functions import (
+    ArrowGroups,
+    Function,
+    Groups,
+    PandasGroups,
+    form_of,
+    hiding,
+    in_one_call,
+)
+from unskew._spark.frames.keys import check_rows, column, key_columns
+from unskew._spark.frames.schemas import struct_of
+from unskew._spark.planning.plan import Plan
+from unskew._spark.planning.request import Wish
+from unskew._spark.verbs.aggregate import aggregated
+from unskew._spark.verbs.cogroup import Cogrouped
+from unskew._spark.verbs.merge import apply_and_merge, check_keys_merge, check_merge
+from unskew.aggregates import Aggregate
+from unskew.errors import ParameterError
+from unskew.partitioners import Need
+
+
+def groupBy(  # noqa: N802 - PySpark's name
+    rows: DataFrame,
+    *keys: str | Sequence[str],
+    workers: int | None = None,
+    scheme: str | Plan = "auto",
+    **settings: Any,
+) -> Grouped:
+    """Group rows by the columns `keys`; the verb that follows decides how they are spread.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        A batch of rows; for streams there is `unskew.streaming.groupBy`.
+    *keys : str or list of str
+        The names of the key's columns.
+    workers : int, optional
+        How many partitions to spread them over; the shuffle partitions of the session if not
+        given.
+    scheme : str or Plan
+        A way of routing rows, or a plan made before; "auto" reads the keys' frequencies in one
+        pass, picks by need and skew, and logs why.
+    **settings
+        What `plan` takes: capacities, epsilon, table, sample.
+
+    Returns
+    -------
+    Grouped
+        With `agg`, `applyInArrow`, `applyInPandas` and `cogroup`, as in PySpark.
+    """
+    check_rows("rows", rows)
+    names: list[Any] = []
+    for key in keys:
+        names.extend(key if isinstance(key, list | tuple) else [key])
+    for name in names:
+        if not isinstance(name, str):
+            raise ParameterError(
+                f"groupBy takes column names, not {type(name).__name__}; "
+                "add the expression to the rows with withColumn first"
+            )
+    wish = Wish(workers, scheme, settings)
+    wish.check(Need.MERGEABLE)
+    return Grouped(rows, tuple(key_columns(rows, names)), wish)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Rows with a key, waiting for a verb."""
+
+    rows: DataFrame
+    key: tuple[str, ...]
+    wish: Wish
+
+    def agg(self, *columns: Column | Aggregate, **named: Column | Aggregate) -> DataFrame:
+        """One row for each key with the aggregates of its rows.
+
+        Takes unskew's aggregates (`count`, `top_k` …), a user's own, and Spark's, as columns.
+        What Spark combines before its shuffle is left to Spark, unless a scheme is asked for.
+        """
+        return aggregated(self.rows, self.key, self.wish, columns, named)
+
+    def applyInArrow(  # noqa: N802
+        self, func: Function, schema: StructType | str, merge: Function | None = None
+    ) -> DataFrame:
+        """Map each group by a function of an Arrow table, or of an iterator of batches.
+
+        Parameters
+        ----------
+        func : callable
+            Takes the rows of a key, and before them the key if it has two arguments.
+        schema : StructType or str
+            The columns that it returns.
+        merge : callable, optional
+            Without it all rows of a key meet in one call. With it, `func` may be called for parts
+            of a key, and `merge` turns the rows of all parts into the key's result; both return
+            rows of `schema`.
+
+        Returns
+        -------
+        DataFrame
+            The rows of plain Spark's `applyInArrow`.
+        """
+        return self._applied(func, schema, merge, ArrowGroups())
+
+    def applyInPandas(  # noqa: N802
+        self, func: Function, schema: StructType | str, merge: Function | None = None
+    ) -> DataFrame:
+        """As `applyInArrow`, with pandas frames."""
+        return self._applied(func, schema, merge, PandasGroups())
+
+    def cogroup(self, other: Grouped) -> Cogrouped:
+        """Bring each group together with the other's group of the same key."""
+        return Cogrouped(self.rows, other.rows, self.key, other.key, self.wish)
+
+    def _applied(
+        self, func: Function, schema: StructType | str, merge: Function | None, groups: Groups
+    ) -> DataFrame:
+        form_of(func)
+        schema = struct_of(schema)
+        if merge is not None:
+            return self._merged(func, schema, merge, groups)
+        route = self.wish.route(self.rows, self.key, Need.WHOLE_KEY)
+        if route.plain:
+            return _apply(self._plain(), func, schema, groups)
+        placed, worker = route.place(self.rows)
+        hidden = hiding(func, groups, [worker], len(self.key))
+        return _apply(placed.groupBy(worker, *map(column, self.key)), hidden, schema, groups)
+
+    def _merged(
+        self, func: Function, schema: StructType, merge: Function, groups: Groups
+    ) -> DataFrame:
+        check_keys_merge(self.rows, self.key, groups)
+        check_merge(merge, schema, groups)
+        route = self.wish.route(self.rows, self.key, Need.MERGEABLE)
+        whole = in_one_call(func, merge)
+        if route.plain and whole is not None:
+            return _apply(self._plain(), whole, schema, groups)
+        return apply_and_merge(self.rows, route, func, schema, merge, groups)
+
+    def _plain(self) -> GroupedData:
+        rows = self.rows
+        if self.wish.workers is not None:
+            # Given a number, Spark does not pack costly groups into fewer tasks for being small.
+            rows = rows.repartition(self.wish.workers, *map(column, self.key))
+        return rows.groupBy(*map(column, self.key))
+
+
+def _apply(
+    grouped: GroupedData, func: Function, schema: StructType | str, groups: Groups
+) -> DataFrame:
+    if isinstance(groups, ArrowGroups):
+        return grouped.applyInArrow(func, schema)
+    return grouped.applyInPandas(func, schema)

@@ -1,1 +1,0 @@
-"""Keyed state that moves: who holds which keys may change between two micro-batches."""

@@ -1,0 +1,1 @@
+"""The laboratory: papers reproduced, benchmarks and applications, on unskew's public API."""

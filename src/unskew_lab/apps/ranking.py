@@ -1,0 +1,29 @@
+"""Counts by key as an answer: the highest in a fixed order, and totals that miss no row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from unskew_lab.apps.contract import Answer
+
+SHOWN = 100
+
+
+def ranked(counts: DataFrame, *key: str, count: str) -> Answer:
+    """The `SHOWN` highest counts; equal ones stand by key. One job."""
+    totals = Observation("totals")
+    watched = counts.observe(totals, F.count(F.lit(1)).alias("keys"), F.sum(count).alias("counted"))
+    first = watched.orderBy(F.desc(count), *key).limit(SHOWN).collect()
+    return Answer([row.asDict() for row in first], {"keys": 0, "counted": 0, **_numbers(totals)})
+
+
+def same(answer: Answer, reference: Answer) -> bool:
+    """Whether two rankings, totals included, are equal."""
+    return answer.rows == reference.rows and answer.figures == reference.figures
+
+
+def _numbers(totals: Observation) -> dict[str, Any]:
+    return {name: value or 0 for name, value in totals.get.items()}

@@ -1,0 +1,67 @@
+"""A table as a stream: cut into files, each of which is a micro-batch."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from unskew.errors import ParameterError
+from unskew.streaming import BatchProgress
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Rows that come in micro-batches of equal size, in the order that they had."""
+
+    rows: DataFrame
+    """All of them, as a table."""
+    folder: Path
+
+    @classmethod
+    def of(cls, rows: DataFrame, batches: int, folder: Path, order: str | None = None) -> Replay:
+        """Write the files below `folder`; `order` is the column by which rows come.
+
+        They pass through the memory of this process.
+        """
+        if batches < 1:
+            raise ParameterError(f"batches={batches} is not at least 1")
+        table = rows.toArrow()
+        if order is not None:
+            table = table.sort_by(order)
+        files = folder / "rows"
+        files.mkdir()
+        size = -(-table.num_rows // batches)
+        for number in range(batches):
+            path = files / f"{number:04}.parquet"
+            pq.write_table(table.slice(number * size, size), path)
+            # Spark reads files in the order of their times.
+            os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+        return cls(rows.sparkSession.read.schema(rows.schema).parquet(str(files)), folder)
+
+    def stream(self) -> DataFrame:
+        """A stream of the rows."""
+        reader = self.rows.sparkSession.readStream.schema(self.rows.schema)
+        return reader.option("maxFilesPerTrigger", 1).parquet(str(self.folder / "rows"))
+
+    def scratch(self) -> str:
+        """An empty folder, for one run's checkpoint and output."""
+        return tempfile.mkdtemp(dir=self.folder)
+
+
+def balance(batches: Sequence[BatchProgress]) -> float:
+    """How much longer the busiest workers of all batches took than all would have together.
+
+    >>> one, two = (BatchProgress.of(0, loads, 1.0) for loads in ([30, 10], [5, 5]))
+    >>> balance([one, two])
+    1.4
+    """
+    # A batch ends with its busiest worker: what is uneven in two batches does not even out.
+    busiest = sum(max(each.loads) for each in batches)
+    level = sum(sum(each.loads) / each.workers for each in batches)
+    return busiest / level if level > 0 else 1.0

@@ -1,0 +1,159 @@
+"""Running an app by a scheme: timed, its spread counted, its answer compared with the reference."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+import unskew
+from unskew._spark.planning.request import MEASURED
+from unskew.metrics import max_over_mean
+from unskew_lab.apps.contract import Answer, App, Scheme
+from unskew_lab.apps.replaying import Replay, balance
+
+SHOWN = 10
+_WORKER = "__unskew_run_worker"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run."""
+
+    app: str
+    scheme: str
+    workers: int
+    rows: int
+    """That the scheme has spread."""
+    seconds: float
+    """Planning included, where the scheme plans."""
+    reference_seconds: float
+    max_over_mean: float
+    replicas: int
+    """Of a stream, in the mean batch."""
+    matches_reference: bool
+    batches: int
+    """Micro-batches; 0 if it was no stream."""
+    latency: float | None
+    """Seconds from the start of a micro-batch to its result, in the mean."""
+    latency_max: float | None
+    migrated_keys: int | None
+    """That changed worker with their state, where there is state that can."""
+    migrated_bytes: int | None
+    answer: Answer
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields of `unskew run --json`."""
+        fields = {name: value for name, value in vars(self).items() if name != "answer"}
+        result = [in_json(row) for row in self.answer.rows[:SHOWN]]
+        return {**fields, "figures": dict(self.answer.figures), "result": result}
+
+
+def in_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row for JSON: what JSON has no form for becomes text."""
+    return {name: value if _has_form(value) else str(value) for name, value in row.items()}
+
+
+def _has_form(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, int | str)
+
+
+class Runner:
+    """One app on one input, on which schemes can be tried in turn."""
+
+    def __init__(
+        self,
+        app: App,
+        rows: DataFrame,
+        workers: int,
+        batches: int = 0,
+        folder: Path | None = None,
+    ) -> None:
+        """With `batches`, as a stream of so many; its files and checkpoints go to `folder`."""
+        self.app, self.workers = app, workers
+        self.prepared = app.prepare(rows)
+        self.replay: Replay | None = None
+        if folder is not None and batches:
+            self.replay = Replay.of(self.prepared, batches, folder, app.order)
+            self.prepared = self.replay.rows
+        self.routed = app.routed(self.prepared)
+        self.rows = self.routed.count()
+        self.reference, self.reference_seconds = _timed(lambda: app.reference(self.prepared))
+
+    def time_reference_again(self) -> None:
+        """Run the reference once more; its quickest time counts."""
+        _, seconds = _timed(lambda: self.app.reference(self.prepared))
+        self.reference_seconds = min(self.reference_seconds, seconds)
+
+    def run(self, scheme: str) -> Run:
+        """Run the app by one scheme."""
+        answer, seconds = _timed(
+            lambda: self._answer(self._plan(scheme) if scheme in MEASURED else scheme)
+        )
+        even, replicas = self._balance(answer, scheme)
+        took = [each.seconds for each in answer.batches]
+        moves = any(each.table_size is not None for each in answer.batches)
+        return Run(
+            app=self.app.name,
+            scheme=scheme,
+            workers=self.workers,
+            rows=self.rows,
+            seconds=seconds,
+            reference_seconds=self.reference_seconds,
+            max_over_mean=even,
+            replicas=replicas,
+            matches_reference=self.app.agrees(answer, self.reference),
+            batches=len(took),
+            latency=sum(took) / len(took) if took else None,
+            latency_max=max(took, default=None),
+            migrated_keys=sum(each.migrated_keys for each in answer.batches) if moves else None,
+            migrated_bytes=sum(each.migrated_bytes for each in answer.batches) if moves else None,
+            answer=answer,
+        )
+
+    def _answer(self, scheme: Scheme) -> Answer:
+        if self.replay is not None:
+            assert self.app.stream is not None
+            return self.app.stream(self.replay, scheme, self.workers)
+        assert self.app.run is not None
+        return self.app.run(self.prepared, scheme, self.workers)
+
+    def _plan(self, scheme: str) -> unskew.Plan:
+        app = self.app
+        return unskew.plan(self.routed, app.key, self.workers, need=app.need, scheme=scheme)
+
+    def _balance(self, answer: Answer, scheme: str) -> tuple[float, int]:
+        """Max/mean and replicas, from what the app saw or else from a pass of its own."""
+        if answer.batches:
+            pairs = [each.replicas or 0 for each in answer.batches]
+            return balance(answer.batches), round(sum(pairs) / len(pairs))
+        loads, replicas = answer.loads, answer.replicas
+        if loads is None or replicas is None:
+            loads, replicas = self._spread(scheme)
+        return max_over_mean(loads), replicas
+
+    def _spread(self, scheme: str) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
+        """Rows on each worker, and (worker, key) pairs: a pass of its own, outside the time."""
+        routed = self._plan(scheme).with_worker(self.routed, _WORKER)
+        pairs = routed.groupBy(_WORKER, *self.app.key).agg(F.count(F.lit(1)).alias("rows"))
+        each = pairs.groupBy(_WORKER).agg(F.sum("rows").alias("rows"), F.count("*").alias("pairs"))
+        loads = np.zeros(self.workers)
+        found = each.collect()
+        for row in found:
+            loads[row[_WORKER]] = row["rows"]
+        return loads, sum(row["pairs"] for row in found)
+
+
+def _timed(job: Callable[[], Any]) -> tuple[Any, float]:
+    started = time.perf_counter()
+    result = job()
+    return result, time.perf_counter() - started

@@ -1,0 +1,34 @@
+"""Speed, as ratios within one run: `unskew bench`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from pathlib import Path
+
+from unskew_lab.benchmarks import (
+    planners,
+    posg,
+    routers,
+    simulator,
+    spark_gain,
+    spark_overhead,
+    streaming_machines,
+    streaming_mergeable,
+    streaming_stateful,
+)
+from unskew_lab.benchmarks.measuring import Row
+
+ALL: dict[str, Callable[[Path | None], Iterable[Row]]] = {
+    "routers": lambda _: routers.run(),
+    "simulator": lambda _: simulator.run(),
+    "planners": lambda _: planners.run(),
+    "posg": lambda _: posg.run(),
+    "spark": lambda data: chain(spark_overhead.run(), spark_gain.run(data)),
+    "streaming": lambda _: chain(
+        streaming_mergeable.run(), streaming_stateful.run(), streaming_machines.run()
+    ),
+}
+"""Every benchmark by its name, given a folder of real streams if there is one."""
+
+__all__ = ["ALL", "Row"]

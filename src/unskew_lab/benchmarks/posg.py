@@ -1,0 +1,269 @@
+"""Scheduling by cost on Spark against round robin and against plain Spark, batch after batch.
+
+Rows arrive at exactly the rate that all slots can serve, as in the paper, and wait until their
+batch is full; a batch starts when the one before has ended. Only the arrivals are virtual: batches
+run on Spark. A row's completion time is from its arrival until the function is done with it. Costs
+are slept, so they do not depend on how many cores there are; what rows really take, a little more
+than their sleep, is measured first and sets the rate. What a job takes before its first and after
+its last row is the same for a stream of any length and is measured apart.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unskew.kernels.cost_pair import Floats
+from unskew_lab.benchmarks.measuring import Row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SLOTS = (2, 5, 10)
+ENTITIES = 2_000
+BATCHES, SECONDS = 6, 2.0
+"""How many batches, and the seconds of work for each slot in one."""
+WARM = 2
+"""Batches before those: the first starts Python workers and learns costs, the second routes."""
+SCHEMA = "id long, begun double, done double"
+
+OVER_ROUND_ROBIN = 1 / 1.25
+OVER_THE_BEST = 1 / 0.97
+
+
+def classes(entity: Floats) -> Floats:
+    """The paper's application: 25, 5 or 1 ms, in a tenth, three tenths and the rest."""
+    place = _scattered(entity)
+    return np.where(place < 0.1, 0.025, np.where(place < 0.4, 0.005, 0.001))
+
+
+def lognormal(entity: Floats) -> Floats:
+    """Log-normal costs with a median of 1.5 ms and a mean of 4.6 ms, at most 0.2 s."""
+    place = np.clip(_scattered(entity), 1e-6, 1 - 1e-6)
+    # The logistic quantile, scaled, is within a few per cent of the normal one.
+    normal = np.log(place / (1 - place)) / 1.702
+    return np.minimum(0.0015 * np.exp(1.5 * normal), 0.2)
+
+
+COSTS: dict[str, Callable[[Floats], Floats]] = {"25/5/1 ms": classes, "log-normal": lognormal}
+
+
+def _scattered(entity: Floats) -> Floats:
+    return np.modf(np.asarray(entity, dtype=np.float64) * 0.6180339887498949)[0]
+
+
+Batch = Callable[[int, int], list[Any]]
+"""Runs rows first..last-1; their ids and when each was begun and done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One stream under one scheme, in seconds."""
+
+    scheme: str
+    mean: float
+    makespan: float
+    overhead: float
+    """What a job takes besides the function's rows; the least of all batches."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """Batches under one scheme, placed one after the other in virtual time."""
+
+    scheme: str
+    run: Batch
+    gap: float
+    """Seconds between two arrivals."""
+    size: int
+    """Rows of a batch."""
+    free: float = 0.0
+    """When the last batch ends."""
+    times: list[Floats] = field(default_factory=list)
+    overheads: list[float] = field(default_factory=list)
+
+    def take(self, number: int) -> None:
+        """Run a batch; the first few are not counted."""
+        first = number * self.size
+        started = time.time()
+        rows = self.run(first, first + self.size)
+        seconds = time.time() - started
+        if number < WARM:
+            return
+        done = np.empty(self.size)
+        done[[row["id"] - first for row in rows]] = [row["done"] for row in rows]
+        began = min(row["begun"] for row in rows)
+        lasted = float(done.max()) - began
+        self.overheads.append(seconds - lasted)
+        begins = max(self.free, (first + self.size) * self.gap)
+        self.free = begins + lasted
+        self.times.append(begins + done - began - np.arange(first, first + self.size) * self.gap)
+
+    def outcome(self) -> Outcome:
+        """What the stream came to."""
+        began = (WARM + 1) * self.size * self.gap
+        return Outcome(
+            self.scheme, float(np.mean(self.times)), self.free - began, min(self.overheads)
+        )
+
+
+def run() -> Iterator[Row]:
+    """Both kinds of costs on 2, 5 and 10 slots."""
+    gains: list[float] = []
+    for slots in SLOTS:
+        spark = _session(slots)
+        try:
+            for kind in COSTS:
+                verb, posg, *others = completion_times(spark, slots, kind)
+                yield from _rows(f"{kind}, {slots} slots", verb, posg, others)
+                gains.append(posg.mean / others[0].mean)
+        finally:
+            spark.stop()
+    mean = float(np.mean(gains))
+    name = "posg completion time, mean of all"
+    yield Row(name, 0.0, mean, "round robin", OVER_ROUND_ROBIN)
+
+
+def completion_times(
+    spark: SparkSession, slots: int, kind: str, batches: int = BATCHES
+) -> list[Outcome]:
+    """The same stream under each scheme: the verb, POSG, round robin, and left to Spark."""
+    size = _size(kind, slots)
+    gap = _measured_cost(spark, slots, kind) / slots
+    streams = [Stream(*each, gap, size) for each in _schemes(spark, slots, kind)]
+    for number in range(batches + WARM):
+        # All take turns, so that a slow minute hits all alike.
+        for stream in streams:
+            stream.take(number)
+    return [stream.outcome() for stream in streams]
+
+
+def batch_times(spark: SparkSession, slots: int, kind: str, batches: int) -> dict[str, list[float]]:
+    """Seconds of each batch's rows, under POSG that knows nothing at first, and in turn."""
+    size, found = _size(kind, slots), {}
+    schemes = dict(_schemes(spark, slots, kind))
+    for scheme in ("posg", "round robin"):
+        seconds = []
+        for first in range(0, batches * size, size):
+            done = schemes[scheme](first, first + size)
+            seconds.append(max(row["done"] for row in done) - min(row["begun"] for row in done))
+        found[scheme] = seconds
+    return found
+
+
+def _rows(what: str, verb: Outcome, posg: Outcome, others: Sequence[Outcome]) -> list[Row]:
+    """Scheduling by cost against each other scheme, and the verb, which may decline, too."""
+    rows = [
+        Row(f"posg {measure}, {what}", mine, mine / theirs, other.scheme, None)
+        for other in others
+        for measure, mine, theirs in (
+            ("completion time", posg.mean, other.mean),
+            ("makespan", posg.makespan, other.makespan),
+            ("fixed cost of a job", posg.overhead, other.overhead),
+        )
+    ]
+    best = min(others, key=lambda each: each.mean)
+    name = f"mapInArrow completion time, {what}, {verb.scheme}"
+    return [*rows, Row(name, verb.mean, verb.mean / best.mean, best.scheme, OVER_THE_BEST)]
+
+
+def _measured_cost(spark: SparkSession, slots: int, kind: str) -> float:
+    """The mean seconds of a row, with what a sleep takes longer than asked for."""
+    rows = _batch(spark, 0, _size(kind, slots), slots).mapInArrow(_sleeper(kind), SCHEMA)
+    rows.collect()  # Starts the Python workers, which would take time from the sleepers.
+    return float(np.mean([row["done"] - row["begun"] for row in rows.collect()]))
+
+
+def _schemes(spark: SparkSession, slots: int, kind: str) -> list[tuple[str, Batch]]:
+    """As a user has it; by cost, whether that pays or not; in turn; and left to Spark."""
+    from unskew._spark.costs.cost_aware_map import Work
+    from unskew._spark.streaming.map import MappedStream
+
+    rows = _batch(spark, 0, _size(kind, slots), slots)
+    work = Work.of(rows, _sleeper(kind), SCHEMA, "arrow", "entity", slots)
+    memory, verb = (MappedStream(rows, work, None, lambda _: None) for _ in range(2))
+
+    def as_users_have_it(first: int, last: int) -> list[Any]:
+        found: list[Any] = []
+        batch = _batch(spark, first, last, slots)
+        verb.process(batch, first, lambda result, _: found.extend(result.collect()))
+        return found
+
+    def by_cost(first: int, last: int) -> list[Any]:
+        batch = _batch(spark, first, last, slots)
+        worker = work.by_cost(batch, memory.pair) if memory.pair.rows else None
+        result, observation = work.watched(batch, worker)
+        found = result.collect()
+        memory.learn(work.learned_from(observation))
+        return found
+
+    def in_turn(first: int, last: int) -> list[Any]:
+        batch = _batch(spark, first, last, slots)
+        return work.dealt(batch, work.in_turn(batch)).collect()
+
+    def plain(times: int) -> Batch:
+        return lambda first, last: work.alone(_batch(spark, first, last, times * slots)).collect()
+
+    left = [(f"plain, {times} x slots", plain(times)) for times in (1, 4, 16)]
+    ours = [("which decides", as_users_have_it), ("posg", by_cost)]
+    return [*ours, ("round robin", in_turn), *left]
+
+
+def _size(kind: str, slots: int) -> int:
+    return int(SECONDS * slots / _mean_cost(kind))
+
+
+def _batch(spark: SparkSession, first: int, last: int, parts: int) -> DataFrame:
+    """Rows first..last-1, each with an entity: ranks drawn log-uniformly, nearly Zipf 1."""
+    from pyspark.sql import functions as F
+
+    drawn = (F.pmod(F.xxhash64("id"), F.lit(1 << 20)) + 0.5) / (1 << 20)
+    rank = F.floor(F.exp(drawn * math.log(ENTITIES + 1))) - 1
+    return spark.range(first, last, 1, parts).withColumn("entity", rank)
+
+
+def _mean_cost(kind: str) -> float:
+    drawn = (np.arange(1 << 16) + 0.5) / (1 << 16)
+    ranks = np.floor(np.exp(drawn * math.log(ENTITIES + 1))) - 1
+    return float(COSTS[kind](ranks).mean())
+
+
+def _sleeper(kind: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    cost_of = COSTS[kind]
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            clock = [time.time()]
+            for cost in cost_of(batch.column("entity").to_numpy()).tolist():
+                time.sleep(cost)
+                clock.append(time.time())
+            begun, done = (pa.array(each, pa.float64()) for each in (clock[:-1], clock[1:]))
+            columns = [batch.column("id"), begun, done]
+            yield pa.RecordBatch.from_arrays(columns, ["id", "begun", "done"])
+
+    return work
+
+
+def _session(slots: int) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings: dict[str, bool | float | int | str | None] = {
+        "spark.master": f"local[{slots}]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = SparkSession.builder.appName("unskew-bench").config(map=settings).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session

@@ -1,0 +1,55 @@
+"""`unskew bench`: how fast things are, as ratios within one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from unskew.cli.completion import one_of
+from unskew.cli.terminal import Json, console, errors, print_json, waiting
+from unskew.errors import InputError, UnknownNameError
+from unskew_lab.benchmarks import ALL, Row
+
+Name = Annotated[
+    str | None,
+    typer.Argument(help=f"One of {', '.join(ALL)}; all if not given.", autocompletion=one_of(ALL)),
+]
+Data = Annotated[
+    Path | None, typer.Option(help="A folder of Parquet streams with a column key, for spark.")
+]
+
+
+def bench(name: Name = None, data: Data = None, as_json: Json = False) -> None:
+    """Measure speed; every figure is a ratio to a yardstick of the same run.
+
+    Each figure is told as soon as it is known, and all of them at the end. Example:
+
+      unskew bench routers
+    """
+    if name is not None and name not in ALL:
+        raise UnknownNameError("benchmark", name, ALL)
+    if data is not None and not list(data.glob("*.parquet")):
+        raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
+    rows: list[Row] = []
+    for each in [name] if name else ALL:
+        with waiting(f"Measuring {each}") as say:
+            for row in ALL[each](data):
+                errors.print(f"{row.name}: {row.seconds:.3f} s, {row.ratio:.2f} x {row.against}")
+                rows.append(row)
+                say(f"Measuring {each}, {len(rows)} figures so far")
+    if as_json:
+        print_json([row.as_dict() for row in rows])
+    else:
+        console.print(_table(rows))
+
+
+def _table(rows: list[Row]) -> Table:
+    table = Table("what", "seconds", "ratio", "against", "target", "met")
+    for row in rows:
+        target = "" if row.target is None else f"{row.target:g}"
+        met = {None: "", True: "[green]yes[/]", False: "[red]no[/]"}[row.met]
+        table.add_row(row.name, f"{row.seconds:.3f}", f"{row.ratio:.2f}", row.against, target, met)
+    return table

@@ -1,0 +1,87 @@
+"""`unskew reproduce`: a paper's figures, beside the paper's own numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unskew.cli.completion import one_of
+from unskew.cli.outputs import check_out_folder
+from unskew.cli.terminal import Json, console, figure_bar, print_json
+from unskew.errors import InputError, ParameterError, UnknownNameError
+from unskew.partitioners.contract import check_seed
+from unskew_lab.cluster import PAPERS as ON_CLUSTER
+from unskew_lab.cluster import reproduce_on_cluster
+from unskew_lab.papers import PAPERS
+from unskew_lab.papers.drawing import can_draw
+from unskew_lab.papers.running import reproduce as run
+from unskew_lab.papers.specification import Setting
+from unskew_lab.papers.table import summary, table
+
+PaperName = Annotated[
+    str,
+    typer.Argument(
+        metavar="PAPER", help=f"One of {', '.join(PAPERS)}.", autocompletion=one_of(PAPERS)
+    ),
+]
+FigureName = Annotated[str | None, typer.Option(help="Only this one; a wrong name lists all.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Smaller streams, in minutes.")]
+Out = Annotated[Path | None, typer.Option(help="Where results go; runs resume from there.")]
+Data = Annotated[Path | None, typer.Option(help="A folder of Parquet streams with a column key.")]
+Seed = Annotated[int, typer.Option(help="Another seed, other streams.")]
+OnCluster = Annotated[
+    bool,
+    typer.Option("--cluster", help="The figures of clusters, on a local standalone one."),
+]
+Jobs = Annotated[int | None, typer.Option(help="How many cells at a time; one per core.")]
+
+
+def reproduce(
+    paper: PaperName,
+    figure: FigureName = None,
+    quick: Quick = False,
+    out: Out = None,
+    data: Data = None,
+    seed: Seed = 42,
+    jobs: Jobs = None,
+    cluster: OnCluster = False,
+    as_json: Json = False,
+) -> None:
+    """Measure a paper's claims and say which hold.
+
+    Writes a CSV, a PNG and an interactive page per figure, and claims.json.
+
+    Example:
+
+      unskew reproduce partial-key-grouping --quick
+
+      unskew reproduce consistent-grouping --cluster --quick
+    """
+    papers = ON_CLUSTER if cluster else PAPERS
+    if paper not in papers:
+        raise UnknownNameError("paper", paper, papers)
+    if data is not None and not list(data.glob("*.parquet")):
+        raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
+    chosen = papers[paper]
+    chosen.pick(figure)  # refuses an unknown one
+    check_seed(seed)
+    if jobs is not None and jobs < 1:
+        raise ParameterError(f"--jobs {jobs} is not at least 1; leave it out for one per core")
+    check_out_folder(out, "--out")
+    kind = f"{'-cluster' if cluster else ''}{'-quick' if quick else ''}"
+    folder = out or Path("reproduced") / f"{paper}{kind}"
+    setting = Setting(quick=quick, data=data, seed=seed)
+    with figure_bar(shown=not as_json) as progress:
+        if cluster:
+            outcomes = reproduce_on_cluster(chosen, setting, folder, figure, progress)
+        else:
+            outcomes = run(chosen, setting, folder, figure, jobs, progress)
+    if as_json:
+        print_json([row for outcome in outcomes for row in outcome.as_rows()])
+        return
+    console.print(table(chosen.title, outcomes))
+    console.print(f"{summary(outcomes)}. Tables and pictures are in {folder}/")
+    if not can_draw():
+        console.print("No pictures were drawn: pip install 'unskew[plot]'", markup=False)

@@ -1,0 +1,75 @@
+"""What figures on the cluster share: ratios to key grouping, and Spark's own best beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unskew_lab.cluster.ways import OURS, SPARKS
+from unskew_lab.papers.plot import Line, Panel, Plot
+from unskew_lab.papers.reading import the
+from unskew_lab.papers.specification import Claim, Row
+
+NOISE = 0.97
+"""A ratio above this counts as equal: runs differ by a few per cent."""
+
+
+def gain(rows: Sequence[Row], way: str) -> float:
+    """Throughput as a multiple of key grouping's."""
+    return the(rows, "throughput", scheme=way) / the(rows, "throughput", scheme="KG")
+
+
+def at_work(rows: Sequence[Row], way: str) -> str:
+    """The gain, and beside it that of the work alone: what a job costs before is no row's."""
+    alone = the(rows, "worked", scheme=way) / the(rows, "worked", scheme="KG")
+    return f"{way} {times(gain(rows, way))} ({times(alone)} without planning and routing)"
+
+
+def times(ratio: float) -> str:
+    """A ratio for people.
+
+    >>> times(2.754)
+    '2.75 ×'
+    """
+    return f"{ratio:.2f} ×"
+
+
+def more(ratio: float) -> str:
+    """By how much a ratio differs from one.
+
+    >>> more(1.29), more(0.5)
+    ('+29 %', '−50 %')
+    """
+    return f"{100 * (ratio - 1):+.0f} %".replace("-", "−")
+
+
+def against_spark(rows: Sequence[Row], prefix: str, ways: Sequence[str]) -> Claim:
+    """Ours against the best that plain Spark can do for work that merges."""
+    ours = max((way for way in ways if way in OURS), key=lambda way: gain(rows, way))
+    spark = max((way for way in ways if way in SPARKS), key=lambda way: gain(rows, way))
+    ratio = gain(rows, ours) / gain(rows, spark)
+    counters = {way: the(rows, "replicas", scheme=way) for way in (ours, spark)}
+    return Claim(
+        f"{prefix}our best is at least as fast as Spark's own best alternative",
+        "(not in the paper)",
+        f"{ours} {times(ratio)} of {spark}; counters {counters[ours]:,.0f} and "
+        f"{counters[spark]:,.0f}",
+        ratio >= NOISE,
+        f"where partial results merge, {spark.removeprefix('Spark: ')} is as level; what it costs "
+        "is memory and merging",
+    )
+
+
+def bars(title: str, rows: Sequence[Row]) -> Plot:
+    """One point per scheme: throughput, latency and memory."""
+    panels = [
+        Panel(label, "scheme", unit, [
+            Line(str(row["scheme"]), [number], [float(row[column])])
+            for number, row in enumerate(rows)
+        ])
+        for column, label, unit in (
+            ("throughput", "throughput", "rows a second"),
+            ("latency_mean", "latency", "seconds"),
+            ("replicas", "memory", "counters"),
+        )
+    ]  # fmt: skip
+    return Plot(title, panels)

@@ -1,0 +1,207 @@
+"""Keyed state under keys whose frequencies change: batch times of hashing and of rebalancing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unskew.partitioners import KeyGrouping
+from unskew.workloads.fluctuation import FluctuatingKeys
+from unskew_lab.cluster.counting import warm_up
+from unskew_lab.cluster.machines import Running, running
+from unskew_lab.papers.specification import Row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from unskew._spark.stateful.stream import StatefulStream
+    from unskew.streaming import BatchProgress
+
+PATIENCE = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fluctuating:
+    """Keys that change their frequencies by `rate` every `every` batches."""
+
+    rate: float
+    batches: int
+    rows: int
+    every: int = 3
+    exponent: float = 0.85
+    keys: int = 3000
+    workers: int = 15
+    seed: int = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Stateful:
+    """Count per key with state, each row costing `cost` ms, under a rebalancer or by hash alone."""
+
+    stream: Fluctuating
+    rebalancer: str
+    theta: float = 0.08
+    cost: float = 1.0
+    workers: int = 15
+    scaled: int = 0
+    """Workers from the middle of the run on, if another number."""
+
+    def measure(self) -> Sequence[Row]:
+        """One row per batch."""
+        up = running()
+        source = written(up, self.stream)
+        warm_up(up)
+        name = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+        records = self._run(up, source, str(up.folder / "checkpoints" / name))
+        return [self._row(record) for record in records]
+
+    def _run(self, up: Running, source: Path, checkpoint: str) -> list[BatchProgress]:
+        from unskew.streaming import stateful
+
+        reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
+        stream = stateful(
+            reader.parquet(str(source)), "key", counting(self.cost / 1000),
+            schema="key bigint, n bigint", state_schema="n bigint", checkpoint=checkpoint,
+            workers=self.workers, theta=self.theta,
+            rebalancer=None if self.rebalancer == "hashing" else self.rebalancer,
+        )  # fmt: skip
+        return followed(stream, self.stream.batches, self.scaled)
+
+    def _row(self, record: BatchProgress) -> Row:
+        asked: Row = {"scheme": self.rebalancer, "theta": self.theta, "rate": self.stream.rate}
+        return {**asked, **measured(record)}
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The same count by partial key grouping, its partial results merged in Spark's state."""
+
+    stream: Fluctuating
+    cost: float = 1.0
+    workers: int = 15
+
+    def measure(self) -> Sequence[Row]:
+        """One row per batch."""
+        up = running()
+        source = written(up, self.stream)
+        warm_up(up)
+        with tempfile.TemporaryDirectory(dir=up.folder) as checkpoint:
+            batches = self._run(up, source, checkpoint)
+        return [self.row(number, *batch) for number, batch in enumerate(batches)]
+
+    def _run(self, up: Running, source: Path, checkpoint: str) -> list[tuple[int, float]]:
+        """Rows and seconds of each batch."""
+        from pyspark.sql import functions as F
+
+        from unskew.streaming import groupBy
+
+        reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
+        grouped = groupBy(reader.parquet(str(source)), "key", workers=self.workers, scheme="pkg")
+        counts = grouped.applyInArrow(
+            partial_count(self.cost / 1000), "n bigint", merge=[F.sum("n").alias("n")]
+        )
+        writer = counts.writeStream.outputMode("update").format("noop")
+        writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        query = writer.start()
+        query.awaitTermination()
+        done = [each for each in query.recentProgress if each["numInputRows"]]
+        return [(each["numInputRows"], each["batchDuration"] / 1000) for each in done]
+
+    def row(self, batch: int, rows: int, seconds: float) -> Row:
+        """What is known of a batch: Spark's state store tells no loads."""
+        found: Row = {"scheme": "pkg", "rate": self.stream.rate, "batch": batch}
+        return {**found, "workers": self.workers, "rows": rows, "seconds": seconds}
+
+
+def followed(stream: StatefulStream, batches: int, scaled: int = 0) -> list[BatchProgress]:
+    """Run the first `batches`; `scaled` is the number of workers from the middle on."""
+    query = stream.start(_discard)
+    end = time.monotonic() + PATIENCE
+    try:
+        while query.isActive and len(stream.progress) < batches:
+            if scaled and len(stream.progress) >= batches // 2:
+                stream.scale(scaled)
+            if time.monotonic() > end:
+                raise TimeoutError(f"{len(stream.progress)} of {batches} batches in {PATIENCE} s")
+            time.sleep(0.05)
+        if query.exception() is not None:
+            raise RuntimeError(str(query.exception()))
+    finally:
+        query.stop()
+    return list(stream.progress)[:batches]
+
+
+def measured(record: BatchProgress) -> Row:
+    """The figures of a batch."""
+    loads = np.asarray(record.loads)
+    return {
+        "batch": record.batch,
+        "workers": loads.size,
+        "rows": record.rows,
+        "seconds": record.seconds,
+        "longest": float(loads.max()),
+        "mean": float(loads.mean()),
+        "max_over_mean": record.max_over_mean,
+        "migrated_keys": record.migrated_keys or 0,
+        "planning": record.rebalance_seconds or 0.0,
+    }
+
+
+def counting(cost: float) -> Callable[[Any, pa.Table, Any], Any]:
+    """Count the rows of a key, at `cost` seconds each."""
+
+    def count(key: Any, rows: pa.Table, state: Any) -> Any:
+        from unskew.testing.emulation import emulated_work
+
+        emulated_work(cost * rows.num_rows)
+        n = rows.num_rows + (state["n"] if state else 0)
+        return [{"key": key, "n": n}], {"n": n}
+
+    return count
+
+
+def partial_count(cost: float) -> Callable[[pa.Table], pa.Table]:
+    """How many rows a key has in a part, at `cost` seconds each."""
+
+    def count(rows: pa.Table) -> pa.Table:
+        from unskew.testing.emulation import emulated_work
+
+        emulated_work(cost * rows.num_rows)
+        return pa.table({"n": pa.array([rows.num_rows], pa.int64())})
+
+    return count
+
+
+def written(up: Running, stream: Fluctuating) -> Path:
+    """One Parquet file a batch."""
+    name = hashlib.sha256(repr(stream).encode()).hexdigest()[:12]
+    folder = up.folder / "fluctuating" / name
+    if folder.exists():
+        return folder
+    folder.mkdir(parents=True)
+    keys = FluctuatingKeys.zipf(stream.exponent, stream.keys, stream.seed)
+    owner = KeyGrouping(stream.workers).router().route(keys.hashes)
+    for batch in range(stream.batches):
+        if batch and batch % stream.every == 0:
+            keys = keys.shifted(owner, stream.rate)
+        draw = np.random.default_rng((stream.seed, batch))
+        ids = draw.choice(stream.keys, stream.rows, p=keys.shares / keys.shares.sum())
+        path = folder / f"{batch:04d}.parquet"
+        pq.write_table(pa.table({"key": pa.array(ids, pa.int64())}), path)
+        # Spark reads files in the order of their times.
+        os.utime(path, (1_700_000_000 + batch, 1_700_000_000 + batch))
+    return folder
+
+
+def _discard(output: DataFrame, batch: int) -> None:
+    output.write.format("noop").mode("overwrite").save()

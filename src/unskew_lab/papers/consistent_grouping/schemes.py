@@ -1,0 +1,91 @@
+"""The schemes that are compared, on virtual workers and folded onto workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from unskew.partitioners import (
+    BoundedRing,
+    KeyGrouping,
+    PartialKey,
+    Partitioner,
+    RandomChoices,
+    ShuffleGrouping,
+    TwoRandomChoices,
+)
+from unskew.partitioners.contract import Independent, KeyHashes, Need, Router, WorkerIds
+from unskew_lab.papers.cells import Routed
+from unskew_lab.papers.specification import Row
+
+EPSILON = 0.01
+MEMORY = "replicas / messages"
+ABOVE_MEAN = "imbalance: max/mean − 1"
+
+
+def schemes(workers: int) -> dict[str, Partitioner]:
+    """The six schemes of figure 4 by the paper's names."""
+    return {
+        "KG": KeyGrouping(workers),
+        "PKG": PartialKey(workers),
+        "PoTC": TwoRandomChoices(workers),
+        "PoRC": RandomChoices(workers, EPSILON),
+        "CH": BoundedRing(workers, EPSILON),
+        "SG": ShuffleGrouping(workers),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Folded(Independent):
+    """A scheme over virtual workers, which belong to the workers in turn and never move."""
+
+    scheme: ClassVar[str] = "folded"
+    inner: Partitioner
+    workers: int
+
+    @property
+    def need(self) -> Need:
+        """As the scheme over virtual workers."""
+        return self.inner.need
+
+    @property
+    def max_replicas(self) -> int:
+        """At most one per worker."""
+        return min(self.inner.max_replicas, self.workers)
+
+    def router(self, source: int = 0, sources: int = 1) -> FoldedRouter:
+        """Start the memory of one source: that of the scheme inside."""
+        return FoldedRouter(self.inner.router(source, sources), self.workers)
+
+
+@dataclass(slots=True)
+class FoldedRouter:
+    """Routes to virtual workers and names their owners."""
+
+    inner: Router
+    workers: int
+
+    def route(self, keys: KeyHashes) -> WorkerIds:
+        """The worker of every key, in order."""
+        return self.inner.route(keys) % np.int32(self.workers)
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A routed stream at one value of what a figure varies."""
+
+    name: str
+    value: float
+    routed: Routed
+
+    def measure(self) -> Sequence[Row]:
+        """One row, with the value."""
+        return [{self.name: self.value, **row} for row in self.routed.measure()]
+
+
+def in_turn(values: Sequence[float]) -> str:
+    """Some numbers, for people."""
+    return ", ".join(f"{value:.3g}" for value in values)

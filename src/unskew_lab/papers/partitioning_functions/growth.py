@@ -1,0 +1,124 @@
+"""The measurement that most figures share: one worker more at a time, from one on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unskew.hashing import hash_ids
+from unskew.kernels import KeyHashes, WorkerIds
+from unskew.metrics import max_over_min
+from unskew.partitioners import ConsistentRing, RoutingTable
+from unskew.rebalancing import ALL, KeyStatistics, Rebalancer
+from unskew.rebalancing.hash_pair import Utility
+from unskew.rebalancing.resources import Growth, Resources, amount
+from unskew.workloads import zipf_probabilities
+from unskew_lab.papers.specification import Row, Setting, Value
+
+PLANNERS = ("readj", "redist", "scan")
+SCHEMES = (*PLANNERS, "consistent", "uniform")
+LETTERS: dict[str, Growth] = {"C": "constant", "L": "linear", "Q": "quadratic"}
+
+CHOICES = (
+    "Frequencies are exact and follow a Zipf law; keys are hashed anew in each run. N grows from "
+    "1, and migration is that of the last step. Uniform hashing is hash mod N. The imbalance b is "
+    "the geometric mean over the three resources of max/min in units of α."
+)
+
+
+def resources_named(letters: str, alpha: float = 1.2) -> Resources:
+    """State and computation by their letters, as in LCL; communication is always L."""
+    return Resources(LETTERS[letters[0]], LETTERS[letters[1]], alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A scheme grown from one worker to `workers`, at the paper's defaults unless said."""
+
+    scheme: str
+    domain: int
+    runs: int
+    letters: str = "LCL"
+    workers: int = 10
+    exponent: float = 1.0
+    sigma: float = 0.1
+    utility: Utility = "apm"
+    seed: int = 42
+
+    def measure(self) -> Sequence[Row]:
+        """One row per number of workers: means over the runs."""
+        runs = [self._run(self.seed + run) for run in range(self.runs)]
+        return [
+            {
+                "scheme": self.scheme,
+                "resources": self.letters,
+                "workers": workers,
+                "exponent": self.exponent,
+                "domain": self.domain,
+                "sigma": self.sigma,
+                "utility": self.utility,
+                **{
+                    name: float(np.mean([run[step][name] for run in runs]))
+                    for name in runs[0][step]
+                },
+            }
+            for step, workers in enumerate(range(2, self.workers + 1))
+        ]
+
+    def _run(self, seed: int) -> list[dict[str, float]]:
+        frequency = zipf_probabilities(self.exponent, self.domain)
+        ids = np.arange(self.domain, dtype=np.int64) + np.int64(seed) * np.int64(10**9)
+        keys = KeyStatistics.of(hash_ids(ids), frequency)
+        table = RoutingTable(1, base=ConsistentRing(1))
+        owner = np.zeros(self.domain, dtype=np.int32)
+        steps = []
+        for workers in range(2, self.workers + 1):
+            if self.scheme in PLANNERS:
+                table = self._planner().rebalance(keys, table, workers).table
+            after = self._owner(keys.keys, table, workers)
+            steps.append(self._step(keys.frequency, owner, after, workers))
+            owner = after
+        return steps
+
+    def _planner(self) -> Rebalancer:
+        resources = resources_named(self.letters)
+        return ALL[self.scheme](
+            sigma=self.sigma,
+            utility=self.utility,
+            state=resources.state,
+            computation=resources.computation,
+        )  # type: ignore[call-arg]
+
+    def _owner(self, keys: KeyHashes, table: RoutingTable, workers: int) -> WorkerIds:
+        if self.scheme in PLANNERS:
+            return table.router().route(keys)
+        if self.scheme == "consistent":
+            return ConsistentRing(workers).router().route(keys)
+        return (keys % np.uint64(workers)).astype(np.int32)
+
+    def _step(
+        self, frequency: NDArray[np.float64], before: WorkerIds, after: WorkerIds, workers: int
+    ) -> dict[str, float]:
+        resources = resources_named(self.letters)
+        each = {
+            name: np.bincount(after, weights=amount(growth, frequency), minlength=workers)
+            for name, growth in zip(("s", "c", "n"), resources.each, strict=True)
+        }
+        return {
+            "imbalance": resources.relative_imbalance(frequency, after, workers),
+            "migration": resources.relative_migration(frequency, before, after, workers),
+            **{f"b_{name}": max_over_min(load) / resources.alpha for name, load in each.items()},
+        }
+
+
+def grown(setting: Setting, scheme: str, **changes: Value) -> Grown:
+    """The paper's defaults at full size; a tenth of the domain and two runs when quick."""
+    defaults: dict[str, Value] = {
+        "domain": 100_000 if setting.quick else 1_000_000,
+        "runs": 2 if setting.quick else 5,
+        "seed": setting.seed,
+    }
+    return Grown(scheme, **{**defaults, **changes})  # type: ignore[arg-type]

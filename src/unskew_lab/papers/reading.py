@@ -1,0 +1,82 @@
+"""Reading rows: pick, arrange and judge what the cells measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from unskew_lab.papers.plot import Line
+from unskew_lab.papers.specification import Row, Value
+
+
+def where(rows: Sequence[Row], **wanted: Value) -> list[Row]:
+    """The rows with these values.
+
+    >>> where([{"z": 1, "y": 2}, {"z": 2, "y": 3}], z=2)
+    [{'z': 2, 'y': 3}]
+    """
+    return [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
+
+
+def distinct(rows: Sequence[Row], column: str) -> list[Value]:
+    """The different values of a column, in order of appearance."""
+    return list(dict.fromkeys(row[column] for row in rows if column in row))
+
+
+def numbers(rows: Sequence[Row], column: str) -> list[float]:
+    """A column as numbers."""
+    return [float(row[column]) for row in rows]
+
+
+def the(rows: Sequence[Row], column: str, **wanted: Value) -> float:
+    """The number in `column` of the only row with these values."""
+    (row,) = where(rows, **wanted)
+    return float(row[column])
+
+
+def lines(
+    rows: Sequence[Row], x: str, y: str, by: str = "scheme", points: bool = True
+) -> list[Line]:
+    """One line per value of the column `by`."""
+    return [
+        Line(str(name), numbers(part, x), numbers(part, y), points)
+        for name in distinct(rows, by)
+        if (part := where(rows, **{by: name}))
+    ]
+
+
+def rising(values: Sequence[float], slack: float = 0.0) -> bool:
+    """Whether no value is more than `slack`, as a share, below the one before."""
+    return all(later >= earlier * (1 - slack) for earlier, later in pairwise(values))
+
+
+def tail(rows: Sequence[Row], column: str, share: float = 0.1) -> list[float]:
+    """The last `share` of a timeline's column."""
+    values = numbers(rows, column)
+    return values[-max(1, round(share * len(values))) :]
+
+
+def at_the_end(rows: Sequence[Row], column: str) -> float:
+    """The median of a column over the last tenth of a timeline: one slot is noisy."""
+    return float(np.median(tail(rows, column)))
+
+
+def growing(rows: Sequence[Row], column: str) -> bool:
+    """Whether the last tenth of a timeline lies above its middle, by half at least.
+
+    A hundred rows, four seconds of a mean worker, are noise.
+    """
+    values = numbers(rows, column)
+    middle = float(np.median(values[len(values) * 2 // 5 : len(values) * 3 // 5 + 1]))
+    return at_the_end(rows, column) > 1.5 * max(middle, 100.0)
+
+
+def spread_of(values: Sequence[float]) -> str:
+    """The range of some numbers, for people.
+
+    >>> spread_of([0.5, 0.25])
+    '0.25 … 0.5'
+    """
+    return f"{min(values):.3g} … {max(values):.3g}"

@@ -1,0 +1,67 @@
+"""Bounds hold for the truly heaviest keys, and few replicas make them close."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unskew.hashing import hash_keys
+from unskew.partitioners import KeyGrouping, PartialKey, Partitioner, ShuffleGrouping
+from unskew.testing import skewed
+from unskew.workloads import ZipfStream
+from unskew_lab.apps import heavy_hitters as app
+
+
+def summaries(keys: list[str | None], partitioner: Partitioner, counters: int) -> app.Heaviest:
+    """The merged summaries of `keys` without Spark: one source, a summary for each worker."""
+    column = pa.array(keys, pa.string())
+    workers = partitioner.router().route(hash_keys(column))
+    parts = []
+    for worker in range(partitioner.workers):
+        rows = pa.record_batch({"key": column.filter(pa.array(workers == worker))})
+        half = rows.num_rows // 2
+        [found] = app.summarised(counters)(iter([rows.slice(0, half), rows.slice(half)]))
+        parts += [(worker, *list(row.values())[1:]) for row in found.to_pylist()]
+    return app.merged(parts, counters, partitioner.max_replicas)
+
+
+@pytest.mark.parametrize("scheme", [KeyGrouping, PartialKey, ShuffleGrouping])
+@settings(deadline=None, max_examples=30)
+@given(
+    keys=st.lists(st.none() | st.sampled_from("abcdefghij"), max_size=80),
+    counters=st.integers(1, 6),
+)
+def test_every_true_count_is_within_its_bounds(scheme, keys, counters):
+    found = summaries(keys, scheme(workers=3), counters)
+    bounds = {each.key: each for each in found.hitters}
+    for key in {*keys, "never"}:
+        if key in bounds:
+            assert bounds[key].at_least <= keys.count(key) <= bounds[key].at_most
+        else:
+            assert keys.count(key) <= found.unseen
+
+
+def test_two_workers_per_key_know_more_than_ten_with_the_same_memory():
+    drawn = np.concatenate(list(ZipfStream(1.0, 5_000, 50_000).ids()))
+    keys = [f"k{each}" for each in drawn]
+    error = {}
+    for partitioner in (PartialKey(workers=10), ShuffleGrouping(workers=10)):
+        first = summaries(keys, partitioner, counters=50).hitters[:10]
+        error[partitioner.scheme] = sum(each.at_most - each.at_least for each in first)
+    assert error["pkg"] < error["sg"] / 3
+
+
+@pytest.mark.spark
+def test_the_heaviest_keys_on_spark(spark):
+    rows = skewed(spark, rows=3_000, keys=300, exponent=1.2, nulls=0.05).select("key")
+    exact = app.APP.reference(rows)
+    for scheme in ("pkg", "sg"):
+        answer = app.heavy_hitters(rows, scheme, workers=4, counters=30)
+        assert app.within_bounds(answer, exact)
+        assert not app.within_bounds(answer, {key: 2 * count for key, count in exact.items()})
+        assert answer.rows[0]["key"] == max(exact, key=exact.__getitem__)
+        assert answer.loads.sum() == 3_000
+        assert answer.replicas <= 4 * 30

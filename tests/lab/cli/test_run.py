@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime
+from decimal import Decimal
+
+import pytest
+
+FIELDS = {"app", "scheme", "seconds", "max_over_mean", "replicas", "rows", "matches_reference"}
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "book.txt"
+    path.write_text("to be or not to be\nthat is the question, to be sure\n")
+    return path
+
+
+@pytest.mark.spark
+def test_compare_prints_the_contract(run, spark, text):
+    code, out, _ = run("run", "wordcount", "--input", str(text), "--compare", "--json")
+    rows = json.loads(out)
+    assert code == 0
+    assert [row["scheme"] for row in rows] == ["planned-split", "pkg", "kg"]
+    assert all(set(row) >= FIELDS and row["matches_reference"] for row in rows)
+    assert {row["rows"] for row in rows} == {13}
+    assert rows[0]["result"][0] == {"word": "be", "count": 3}
+
+
+def test_a_kept_result_has_a_form_in_json():
+    pytest.importorskip("pyspark")
+    from unskew_lab.apps.running import in_json
+
+    row = {"at": datetime(2026, 1, 1), "n": 3, "price": Decimal("1.50"), "odd": math.nan}
+    assert in_json(row) == {"at": "2026-01-01 00:00:00", "n": 3, "price": "1.50", "odd": "nan"}
+
+
+@pytest.mark.spark
+def test_a_stream_adds_columns_for_latency(run, spark, text):
+    words = ["run", "wordcount", "--input", str(text), "--workers", "2", "--batches", "2"]
+    code, out, _ = run(*words, "--scheme", "pkg")
+    assert code == 0
+    assert "on 2 workers, 2 batches" in out
+    assert "latency" in out
+    assert "moved" not in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.spark
+def test_columns_of_other_names(run, spark, tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("source,key\n1,2\n3,2\n1,3\n")
+    words = ["run", "in-degree", "--input", str(path), "--scheme", "kg", "--workers", "2"]
+    code, out, _ = run(*words, "--column", "target=key")
+    assert code == 0
+    assert "right" in out
+    assert max(map(len, out.splitlines())) <= 80
+    code, _, err = run(*words)
+    assert code == 2
+    assert "--column target=COLUMN" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["wordcuont"], "did you mean 'wordcount'?"),
+        (["wordcount", "--scheme", "sg"], "sg does not keep the promise mergeable"),
+        (["wordcount", "--scheme", "kg", "--compare"], "leave out --scheme kg"),
+        (["wordcount", "--workers", "0"], "workers=0"),
+        (["wordcount", "--input", "nowhere.txt"], "there is no file nowhere.txt"),
+        (["enrich", "--batches", "3"], "leave out --batches 3"),
+        (["wordcount", "--batches", "0"], "--batches 0 is not at least 1"),
+        (["self-join", "--scheme", "pkg"], "no scheme 'pkg'"),
+        (["self-join", "--column", "price=p"], "There are: at, quantity, stock, trader"),
+        (["wordcount", "--column", "text"], "--column 'text' is not NAME=VALUE"),
+    ],
+)
+def test_bad_input_is_told_before_spark_starts(run, words, message):
+    code, out, err = run("run", *words)
+    assert (code, out) == (2, "")
+    assert message in " ".join(err.split())
