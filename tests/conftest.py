@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytest_plugins = ["unskew.testing.fixtures"]
 Command = Callable[..., tuple[object, str, str]]
+
+# No test may depend on how fast the machine is: the first call of a kernel compiles it.
+settings.register_profile("unskew", deadline=None)
+settings.load_profile("unskew")
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name.

@@ -25,7 +25,7 @@ batches = st.one_of(
     whole.map(lambda values: pa.record_batch({"x": pa.array(values, pa.int64())})),
     money.map(lambda values: pa.record_batch({"x": pa.array(values, pa.decimal128(12, 3))})),
 )
-quick = settings(deadline=None, max_examples=25)
+quick = settings(max_examples=25)
 
 
 @every_aggregate

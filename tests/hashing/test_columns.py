@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew.errors import KeyTypeError, ParameterError
@@ -48,14 +48,12 @@ def assert_same(hashes: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_array_equal(hashes, expected)
 
 
-@settings(deadline=None)
 @given(column=columns, start=places, stop=places)
 def test_a_slice_hashes_as_its_rows_do(column: pa.Array, start: int, stop: int) -> None:
     part = column.slice(start, max(stop - start, 0))
     assert_same(hash_keys(part), hash_keys(column)[start : start + len(part)])
 
 
-@settings(deadline=None)
 @given(first=columns, second=columns, cuts=st.tuples(places, places))
 def test_chunks_change_nothing(first: pa.Array, second: pa.Array, cuts: tuple[int, int]) -> None:
     """Columns of one table may be cut at different places."""
@@ -69,7 +67,6 @@ def test_chunks_change_nothing(first: pa.Array, second: pa.Array, cuts: tuple[in
     assert_same(hash_keys(pa.record_batch([first, second], names=["a", "b"])), expected)
 
 
-@settings(deadline=None)
 @given(first=columns, second=columns)
 def test_a_struct_hashes_as_its_fields_do(first: pa.Array, second: pa.Array) -> None:
     together = pa.StructArray.from_arrays([first, second], names=["a", "b"])

@@ -63,7 +63,7 @@ def clockwise(workers):
     return sequence
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(stream=streams, workers=capacities, epsilon=slacks)
 def test_random_choices_is_algorithm_1(stream, workers, epsilon):
     for distinct, sequence in ((True, walk(workers)), (False, salted_draws(workers))):
@@ -71,7 +71,7 @@ def test_random_choices_is_algorithm_1(stream, workers, epsilon):
         assert fast.tolist() == algorithm_1(stream, workers, epsilon, sequence)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(stream=streams, workers=capacities, epsilon=slacks)
 def test_bounded_ring_goes_clockwise(stream, workers, epsilon):
     fast = BoundedRing(workers, epsilon).router().route(stream)
@@ -87,7 +87,7 @@ def test_a_long_skewed_stream_is_algorithm_1_too(exponent):
 
 
 @pytest.mark.parametrize("scheme", [RandomChoices, BoundedRing])
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(stream=streams, workers=capacities, epsilon=slacks)
 def test_no_worker_ever_exceeds_its_capacity_by_a_row(scheme, stream, workers, epsilon):
     routes = scheme(workers, epsilon).router().route(stream)
@@ -97,7 +97,7 @@ def test_no_worker_ever_exceeds_its_capacity_by_a_row(scheme, stream, workers, e
         assert loads.max() <= math.ceil((1 + epsilon) / workers * m)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(stream=streams, workers=capacities)
 def test_replicas_of_random_choices_reach_their_lower_bound(stream, workers):
     """A key cannot fit into fewer workers than its share of the rows fills."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.partitioners.streams import streams
 
@@ -13,7 +13,6 @@ from unskew.partitioners import ALL, Need, PartialKey, TwoRandomChoices, WorkerR
 hashes = st.integers(0, 2**64 - 1)
 
 
-@settings(deadline=None)
 @given(key=hashes, workers=st.integers(1, 300))
 def test_the_walk_of_a_key_is_a_permutation_of_the_workers(key, workers):
     out = np.empty(workers, dtype=np.int32)
@@ -21,7 +20,6 @@ def test_the_walk_of_a_key_is_a_permutation_of_the_workers(key, workers):
     assert sorted(out.tolist()) == list(range(workers))
 
 
-@settings(deadline=None)
 @given(stream=streams, choices=st.integers(1, 9), distinct=st.booleans())
 def test_rows_go_to_the_least_loaded_choice(stream, choices, distinct):
     routes = PartialKey(9, choices, distinct=distinct).router().route(stream)

@@ -19,14 +19,14 @@ def test_every_scheme_is_among_the_examples():
 
 @every_partitioner
 @pytest.mark.parametrize("promise", conformance.PROMISES, ids=lambda promise: promise.__name__)
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(stream=streams)
 def test_promise(partitioner, promise, stream):
     promise(partitioner, stream)
 
 
 @every_partitioner
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(stream=streams, cut=st.integers(0, 200))
 def test_batch_boundaries_do_not_change_the_route(partitioner, stream, cut):
     conformance.batches_do_not_change_the_route(partitioner, stream, cut)

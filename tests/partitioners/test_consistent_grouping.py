@@ -64,7 +64,7 @@ def test_nobody_is_probed_while_all_are_busy():
     assert virtual_workers(router, 3) == [4, 4, 4]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(some_workers, some_workers), max_size=20))
 def test_virtual_workers_are_never_lost_and_never_all_taken(signals):
     router = ConsistentGrouping(5, virtual=3).router()

@@ -31,7 +31,6 @@ def smallest_choices_by_the_formula(head, n, epsilon):
     return n
 
 
-@settings(deadline=None)
 @given(
     weights=st.lists(st.floats(0.01, 1), min_size=1, max_size=8),
     tail=st.floats(0.05, 5),
@@ -43,7 +42,7 @@ def test_number_of_choices_is_that_of_the_formula(weights, tail, workers):
     assert smallest_choices(head, workers, 1e-4) == expected
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(stream=streams, choices=st.integers(2, 8))
 def test_head_keys_go_to_the_least_loaded_of_their_choices(stream, choices):
     """Every key is head, with a fixed number of choices: as PartialKey with as many."""

@@ -27,7 +27,7 @@ def zipf_stream(rows: int, exponent: float = 1.2, seed: int = 0):
     return np.random.default_rng(seed).choice(KEYS, rows, p=chances / chances.sum())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(weights=weights, rest=st.lists(st.floats(0, 300), min_size=1, max_size=20).map(np.array))
 def test_plans_are_level_with_few_cuts(weights, rest):
     keys = KEYS[: weights.size]
@@ -40,7 +40,7 @@ def test_plans_are_level_with_few_cuts(weights, rest):
     assert table.owners.size - table.keys.size <= rest.size - 1
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(weights=weights, speeds=st.lists(st.floats(0.5, 5), min_size=1, max_size=20).map(np.array))
 def test_plans_follow_the_capacities(weights, speeds):
     keys = KEYS[: weights.size]
@@ -50,7 +50,7 @@ def test_plans_follow_the_capacities(weights, speeds):
     assert utilisation.max() <= weights.sum() / speeds.sum() * (1.01 + 1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(weights=weights, workers=workers)
 def test_whole_plans_cut_nothing(weights, workers):
     table = plan_split(KEYS[: weights.size], weights, np.zeros(workers), whole=True)
@@ -70,7 +70,7 @@ def test_the_table_is_as_small_as_it_may_be():
     assert plan_split(KEYS, even, np.full(4, 1e6)).keys.size == 0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(shares=st.lists(st.floats(0.01, 1), min_size=1, max_size=9))
 def test_draws_follow_the_shares(shares):
     wanted = np.array(shares) / sum(shares)
@@ -97,7 +97,7 @@ def test_rows_come_out_as_planned(sources):
     assert plan.need is Need.MERGEABLE
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1000), interval=st.integers(1, 3000), workers=workers)
 def test_online_no_worker_passes_its_bound(seed, interval, workers):
     stream = zipf_stream(6000, seed=seed)

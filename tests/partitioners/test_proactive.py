@@ -74,7 +74,6 @@ class TestTracker:
         assert worker.memory.counts.sum() == 0
         assert worker.spent == 22.0  # the clock goes on
 
-    @settings(deadline=None)
     @given(cut=st.integers(0, 40), seed=st.integers(0, 99))
     def test_cutting_the_rows_changes_nothing(self, cut, seed):
         rng = np.random.default_rng(seed)
@@ -187,7 +186,6 @@ class TestScheduler:
         tell(one, StableCosts(0, known()), StableCosts(1, known()))
         assert other.state is SchedulerState.ROUND_ROBIN
 
-    @settings(deadline=None)
     @given(cut=st.integers(0, 30))
     def test_cutting_the_rows_changes_neither_routes_nor_requests(self, cut):
         keys = np.random.default_rng(1).choice(rows(COSTLY, CHEAP), 30)
@@ -218,7 +216,7 @@ def test_impossible_settings_are_refused(wrong):
         Proactive(2, **wrong)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     costs=st.lists(st.integers(1, 50), min_size=1, max_size=7),
     workers=st.integers(1, 4),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.partitioners.streams import POOL, streams
 
@@ -24,7 +24,6 @@ from unskew.sketches.key_counts import KeyCounts
 HASHES = np.random.default_rng(3).integers(0, 2**64, 100_000, dtype=np.uint64)
 
 
-@settings(deadline=None)
 @given(stream=streams, workers=st.integers(1, 10))
 def test_online_greedy_gives_new_keys_to_a_least_loaded_worker(stream, workers):
     routes = OnlineGreedy(workers).router().route(stream)
@@ -37,7 +36,6 @@ def test_online_greedy_gives_new_keys_to_a_least_loaded_worker(stream, workers):
         loads[worker] += 1
 
 
-@settings(deadline=None)
 @given(stream=streams, workers=st.integers(2, 10))
 def test_static_two_choices_decides_once(stream, workers):
     """The first row of a key goes where partial key grouping would send it, the rest with it."""
@@ -52,7 +50,6 @@ def test_static_two_choices_decides_once(stream, workers):
         loads[worker] += 1
 
 
-@settings(deadline=None)
 @given(stream=streams, workers=st.integers(1, 10))
 def test_offline_greedy_places_heaviest_first(stream, workers):
     counts = KeyCounts.of([stream])

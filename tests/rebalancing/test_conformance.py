@@ -15,7 +15,7 @@ from unskew.partitioners import ConsistentRing, RoutingTable
 from unskew.rebalancing import ALL, KeyStatistics, Rebalancer, Stop
 
 every_planner = pytest.mark.parametrize("planner", PLANNERS.values(), ids=PLANNERS)
-relaxed = settings(deadline=None, max_examples=40)
+relaxed = settings(max_examples=40)
 
 
 @every_planner

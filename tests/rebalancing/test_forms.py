@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from tests.rebalancing.cases import Case, cases
 
 from unskew.errors import InputError
@@ -19,7 +19,6 @@ from unskew.workloads import FluctuatingKeys, ZipfStream
 
 
 @given(case=cases())
-@settings(deadline=None)
 def test_a_table_survives_arrow(case: Case) -> None:
     assert table_from_arrow(table_to_arrow(case.current)) == case.current
 

@@ -68,7 +68,7 @@ small = st.lists(st.integers(1, 30), min_size=1, max_size=9)
 
 
 @given(costs=small, workers=st.integers(2, 3))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_top_is_within_a_third_of_the_optimum(costs: list[int], workers: int) -> None:
     """Level is never above Simple, whose top is at most 4/3 − 1/(3 workers) of the best."""
     keys = KeyStatistics.of(HASHES[: len(costs)], costs)
@@ -82,7 +82,7 @@ def test_the_top_is_within_a_third_of_the_optimum(costs: list[int], workers: int
     costs=st.lists(st.integers(1, 20), min_size=12, max_size=16),
     workers=st.integers(2, 3),
 )
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_migration_is_near_the_optimum(costs: list[int], workers: int) -> None:
     """A step of greedy choice errs by no more than the heaviest key of an overloaded worker."""
     keys = KeyStatistics.of(HASHES[: len(costs)], costs)
@@ -94,7 +94,6 @@ def test_the_migration_is_near_the_optimum(costs: list[int], workers: int) -> No
 
 
 @given(case=cases(scaling=False))
-@settings(deadline=None)
 def test_never_above_simple(case: Case) -> None:
     level = Level(theta=0, table=None).rebalance(case.keys, case.current, case.workers)
     simple = Simple(theta=0).rebalance(case.keys, case.current, case.workers)
@@ -102,7 +101,6 @@ def test_never_above_simple(case: Case) -> None:
 
 
 @given(case=cases())
-@settings(deadline=None)
 def test_the_table_is_always_within_its_limit(case: Case) -> None:
     for table in (0, 2, 8):
         plan = Level(theta=0.01, table=table).rebalance(case.keys, case.current, case.workers)

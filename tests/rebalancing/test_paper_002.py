@@ -61,7 +61,6 @@ def test_figure_6_discretisation_errs_by_nothing_where_steps_err_by_three() -> N
     values=st.lists(st.floats(0, 1e9) | st.integers(0, 500).map(float), max_size=200),
     r=st.integers(0, 8),
 )
-@settings(deadline=None)
 def test_discretised_sums_stay_right(values: list[float], r: int) -> None:
     """The error left is at most half the widest gap: between R/2 and R, or between multiples."""
     amounts = np.array(values)
@@ -91,7 +90,7 @@ def perfect(draw: st.DrawFn) -> tuple[KeyStatistics, int]:
 
 
 @given(instance=perfect())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_lemma_3_simple_is_within_a_third(instance: tuple[KeyStatistics, int]) -> None:
     keys, workers = instance
     plan = Simple(theta=0).rebalance(keys, RoutingTable(workers), workers)
@@ -99,7 +98,7 @@ def test_lemma_3_simple_is_within_a_third(instance: tuple[KeyStatistics, int]) -
 
 
 @given(instance=perfect())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_theorem_1_llfd_is_within_a_third(instance: tuple[KeyStatistics, int]) -> None:
     keys, workers = instance
     bound = (1 - 1 / workers) / 3
@@ -122,7 +121,6 @@ def test_theorem_2_has_a_counterexample() -> None:
 
 @pytest.mark.parametrize("planner", [LeastLoadFitDecreasing(0.01), MinMig(0.01), MinTable(0.01)])
 @given(case=cases(scaling=False))
-@settings(deadline=None)
 def test_what_does_hold_for_least_load_fit(planner: MinTable, case: Case) -> None:
     """A key that nobody takes goes to the least loaded, which is at most at the mean without it."""
     plan = planner.rebalance(case.keys, case.current, case.workers)
@@ -133,7 +131,6 @@ def test_what_does_hold_for_least_load_fit(planner: MinTable, case: Case) -> Non
 
 
 @given(case=cases(), r=st.integers(0, 4), back=st.integers(0, 20))
-@settings(deadline=None)
 def test_compact_records_hold_every_key_once(case: Case, r: int, back: int) -> None:
     outset = Outset.of(case.keys, case.current, case.workers)
     records = Records.of(outset, r)
@@ -152,7 +149,6 @@ def test_compact_records_hold_every_key_once(case: Case, r: int, back: int) -> N
 
 
 @given(case=cases(scaling=False))
-@settings(deadline=None)
 def test_the_finest_compact_form_of_whole_numbers_plans_like_the_keys(case: Case) -> None:
     """With R = 1 whole numbers are rounded to themselves, so only equal keys change places."""
     keys = KeyStatistics.of(case.keys.keys, case.keys.cost + 1)
@@ -165,7 +161,6 @@ def test_the_finest_compact_form_of_whole_numbers_plans_like_the_keys(case: Case
 
 
 @given(case=cases(scaling=False))
-@settings(deadline=None)
 def test_brute_force_moves_no_more_than_mixed(case: Case) -> None:
     limits = {"theta": 0.2, "table": 12}
     mixed = Mixed(**limits).rebalance(case.keys, case.current, case.workers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.rebalancing.cases import HASHES
 
@@ -142,7 +142,6 @@ def scan_by_hand(
     data=st.data(),
     workers=st.integers(2, 4),
 )
-@settings(deadline=None)
 def test_scan_follows_the_listing(counts: list[int], data: st.DataObject, workers: int) -> None:
     # Distinct odd steps keep utilities apart, so that rounding decides no tie.
     frequency = np.sort(np.array(counts) + np.arange(len(counts)) * 0.137)[::-1].copy()
@@ -166,7 +165,6 @@ def test_scan_follows_the_listing(counts: list[int], data: st.DataObject, worker
 
 
 @given(counts=st.lists(st.integers(1, 30), min_size=2, max_size=12), workers=st.integers(2, 4))
-@settings(deadline=None)
 def test_readj_ends_where_no_move_or_swap_helps(counts: list[int], workers: int) -> None:
     frequency = np.sort(np.array(counts, dtype=float))[::-1].copy()
     owner = np.zeros(frequency.size, dtype=np.int32)

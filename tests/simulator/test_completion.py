@@ -72,7 +72,7 @@ def test_the_papers_example():
     assert complete(FullKnowledge(2, costs), rows).times.sum() == 21.0
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 1000),
     workers=st.integers(1, 4),

@@ -24,7 +24,7 @@ class ListStream:
         return (self.keys[i : i + 100] for i in range(0, self.keys.size, 100))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(partitioner=st.sampled_from(EXAMPLES), stream=streams, sources=st.integers(1, 4))
 def test_every_row_is_counted_once(partitioner, stream, sources):
     result = count(partitioner, ListStream(stream), sources)
@@ -33,7 +33,7 @@ def test_every_row_is_counted_once(partitioner, stream, sources):
     assert result.keys <= result.replicas <= result.keys * partitioner.workers
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(stream=streams)
 def test_replicas_and_imbalance_are_those_of_the_definition(stream):
     workers = PartialKey(7).router().route(stream)

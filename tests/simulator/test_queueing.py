@@ -120,7 +120,7 @@ def test_agrees_with_a_plain_loop_at_steady_speeds() -> None:
     poisson=st.booleans(),
     scheme=st.sampled_from([KeyGrouping, PartialKey, ShuffleGrouping, ConsistentGrouping]),
 )
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_no_row_is_lost_or_served_twice(
     workers, sources, rows, rate, service, poisson, scheme
 ) -> None:
@@ -139,7 +139,7 @@ def test_no_row_is_lost_or_served_twice(
 
 
 @given(cuts=st.lists(st.integers(0, 5000), max_size=6))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_cutting_the_stream_changes_nothing(cuts: list[int]) -> None:
     stream = keys(5000)
     cluster = Cluster.parse("1x5; 2x2@2500", workers=4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew.errors import ParameterError
@@ -105,7 +105,6 @@ def test_two_keys_rarely_share_a_cell():
     assert met / total < expected + 4 * np.sqrt(expected / total)
 
 
-@settings(deadline=None)
 @given(before=rows, after=rows)
 def test_the_relative_error_counts_every_cell(before, after):
     pair = filled(before)
@@ -127,7 +126,6 @@ def test_a_move_in_any_single_cell_is_seen():
         assert changed.relative_error(snapshot) > 0
 
 
-@settings(deadline=None)
 @given(first=rows, second=rows, third=rows)
 def test_merging_is_adding_in_any_order(first, second, third):
     a, b, c = filled(first), filled(second), filled(third)
@@ -140,7 +138,6 @@ def test_pairs_that_hash_differently_do_not_merge():
         CostPair(CostShape(seed=1)).merge(CostPair(CostShape(seed=2)))
 
 
-@settings(deadline=None)
 @given(pairs=rows)
 def test_json_and_arrow_forms_return_the_same_pair(pairs):
     pair = filled(pairs)

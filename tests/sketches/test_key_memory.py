@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew.errors import ParameterError
@@ -12,7 +12,6 @@ from unskew.sketches.key_table import KeyTable, PairSet
 hashes = st.integers(0, 2**64 - 1)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(hashes, st.integers(0, 2**31 - 1), max_size=300), st.lists(hashes))
 def test_a_table_is_a_dictionary(entries, others):
     table = KeyTable()
@@ -34,7 +33,6 @@ def test_a_table_grows_without_forgetting():
     np.testing.assert_array_equal(table.get(keys, np.zeros(keys.size, dtype=np.int32)), values)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5)), max_size=200))
 def test_pairs_are_counted_once(pairs):
     found = PairSet()
@@ -45,7 +43,6 @@ def test_pairs_are_counted_once(pairs):
     assert found.size == len(set(pairs))
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 9), max_size=30), max_size=5))
 def test_counts_of_chunks_add_up(chunks):
     counts = KeyCounts.of(np.array(chunk, dtype=np.uint64) for chunk in chunks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew.errors import ParameterError
@@ -17,7 +17,6 @@ epsilons = st.sampled_from([0.5, 0.2, 0.1, 0.03, 1.0])
 
 
 @given(stream=streams, epsilon=epsilons, cut=st.integers(0, 400))
-@settings(deadline=None)
 def test_estimates_are_low_by_at_most_epsilon_rows(
     stream: np.ndarray, epsilon: float, cut: int
 ) -> None:
@@ -34,7 +33,6 @@ def test_estimates_are_low_by_at_most_epsilon_rows(
 
 
 @given(stream=streams, epsilon=epsilons, delta=st.floats(0, 1))
-@settings(deadline=None)
 def test_every_frequent_key_is_found_and_no_rare_one(
     stream: np.ndarray, epsilon: float, delta: float
 ) -> None:
@@ -60,7 +58,6 @@ def test_memory_stays_logarithmic() -> None:
     counters=st.integers(2, 5),
     cut=st.integers(1, 97),
 )
-@settings(deadline=None)
 def test_the_answer_covers_the_recent_past(
     length: int, window: int, counters: int, cut: int
 ) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew.errors import ParameterError
@@ -13,7 +13,6 @@ small_streams = st.lists(st.integers(0, 30), max_size=400).map(
 )
 
 
-@settings(deadline=None)
 @given(stream=small_streams, capacity=st.integers(1, 40))
 def test_bounds(stream, capacity):
     sketch = SpaceSaving(capacity)
@@ -29,7 +28,6 @@ def test_bounds(stream, capacity):
     assert frequent <= set(found.keys.tolist())
 
 
-@settings(deadline=None)
 @given(stream=small_streams, cut=st.integers(0, 400))
 def test_batches_do_not_matter(stream, cut):
     whole, batched = SpaceSaving(8), SpaceSaving(8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew.errors import ParameterError
@@ -35,13 +35,11 @@ def check(made: StreamingHistogram, values) -> None:
         assert made.points[-1] <= values.max() + 1e-9 * scale
 
 
-@settings(deadline=None)
 @given(numbers, several_bins)
 def test_total_and_mean_are_kept(values, bins):
     check(histogram(values, bins), values)
 
 
-@settings(deadline=None)
 @given(numbers, numbers, several_bins)
 def test_merging_keeps_them_and_does_not_mind_the_order(first, second, bins):
     left, right = histogram(first, bins), histogram(second, bins)
@@ -51,7 +49,6 @@ def test_merging_keeps_them_and_does_not_mind_the_order(first, second, bins):
     np.testing.assert_array_equal(merged.masses, turned.masses)
 
 
-@settings(deadline=None)
 @given(few, few, few)
 def test_while_bins_are_free_merging_is_counting(first, second, third):
     a, b, c = (histogram(values, 4) for values in (first, second, third))
@@ -62,7 +59,6 @@ def test_while_bins_are_free_merging_is_counting(first, second, third):
         np.testing.assert_array_equal(merged.masses, masses)
 
 
-@settings(deadline=None)
 @given(numbers, several_bins, st.lists(st.floats(-2e6, 2e6), min_size=2, max_size=9))
 def test_counts_below_rise_from_nothing_to_all(values, bins, limits):
     made = histogram(values, bins)
@@ -71,7 +67,6 @@ def test_counts_below_rise_from_nothing_to_all(values, bins, limits):
     assert made.below(np.array([-3e6, 3e6])).tolist() == [0.0, len(values)]
 
 
-@settings(deadline=None)
 @given(few, st.floats(-3, 8))
 def test_free_bins_miscount_by_the_half_mass_of_the_points_around(values, limit):
     found = histogram(values, 4).below(np.array([limit]))[0]
@@ -88,7 +83,6 @@ def test_many_values_are_cut_into_even_parts():
     assert np.abs(counts - 2_000).max() < 300
 
 
-@settings(deadline=None)
 @given(numbers, several_bins, st.integers(1, 8))
 def test_cuts_are_where_the_counts_say(values, bins, parts):
     made = histogram(values, bins)

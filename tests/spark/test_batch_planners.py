@@ -18,7 +18,7 @@ def never():
     raise AssertionError("nobody asked for counts")
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.floats(0.3, 3.0), min_size=1, max_size=8))
 def test_times_are_level_after_one_batch(speeds):
     workers = VirtualWorkers.of(len(speeds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew._spark.costs.cost_aware_map import SHAPE
@@ -25,7 +25,6 @@ def _hashes(content):
     return content.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 5), max_size=200), st.integers(1, 6), st.integers(0, 9))
 def test_no_source_leaves_a_worker_behind_by_more_than_graham_allows(content, workers, source):
     rows = np.array(content, dtype=np.int64)

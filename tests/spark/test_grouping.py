@@ -74,9 +74,7 @@ def test_parts_of_keys_of_every_type_are_merged(frame):
     assert_cases_agree(actual, plain(frame))
 
 
-@settings(
-    deadline=None, max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=awkward_rows)
 @pytest.mark.usefixtures("without_fused_unions")
 def test_any_rows_at_all(spark, rows):

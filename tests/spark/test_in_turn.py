@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew._spark.routing.numpy_split import Turns
@@ -12,7 +12,6 @@ from unskew.partitioners import PlannedSplit
 from unskew.sketches.key_counts import KeyCounts
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 12), max_size=300),
     st.integers(1, 9),

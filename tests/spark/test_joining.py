@@ -63,9 +63,7 @@ def test_every_kind_of_join_and_type_of_key(sides, how):
     assert_cases_agree(actual, expected)
 
 
-@settings(
-    deadline=None, max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(left=awkward_rows, right=awkward_rows)
 def test_any_rows_at_all(spark, left, right):
     here = frame_of(spark, left)

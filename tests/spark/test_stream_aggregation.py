@@ -26,7 +26,6 @@ TIMED = "time timestamp, word string, x bigint"
 
 few_streams = settings(
     max_examples=2,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew._spark.streaming import partials
@@ -31,7 +31,6 @@ def count(groups):
     return Folded([pa.array([group.num_rows for group in groups], pa.int64())], None)
 
 
-@settings(deadline=None)
 @given(rows=rows, cut=st.integers(1, 30), flushed=st.integers(1, 40))
 def test_every_row_is_in_one_partial_result(rows, cut, flushed):
     names = KEYS.names
@@ -54,7 +53,6 @@ def test_every_row_is_in_one_partial_result(rows, cut, flushed):
     assert (reports[0]["rows"], reports[0]["keys"]) == (len(rows), made.num_rows)
 
 
-@settings(deadline=None)
 @given(rows=rows)
 def test_groups_are_never_coarser_than_keys(rows):
     names = KEYS.names

@@ -13,10 +13,10 @@ from tests.spark.streams import read_batches, run_stream, write_batches
 
 import unskew
 from unskew._spark.monitoring.feeds import exposition, lines_feed
+from unskew.display import printable
 from unskew.errors import InputError
 from unskew.partitioners import RoutingTable
 from unskew.partitioners.serialization import to_json
-from unskew.shown import shown
 
 pytestmark = pytest.mark.spark
 
@@ -43,7 +43,7 @@ def test_batches_are_watched_and_their_state_is_diagnosed(spark, tmp_path, capsy
     for record, keys in zip(heard, words, strict=True):
         assert sum(record.loads) == record.rows
         assert keys <= record.replicas <= 2 * keys
-    counts = Counter(shown(row[1]) for row in rows[:60])
+    counts = Counter(printable(row[1]) for row in rows[:60])
     assert heard[0].hottest[0][1] == max(counts.values())
     assert all(counts[key] == load for key, load in heard[0].hottest[:3])
     assert (tmp_path / "unskew.prom").read_text() == exposition(heard[1], "all")

@@ -37,7 +37,7 @@ def loads_over_time(workers: np.ndarray, count: int) -> np.ndarray:
 
 
 @given(stream=skewed_streams(), n=st.integers(1, 20), epsilon=st.floats(0.001, 2.0))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_random_choices_stay_within_epsilon_of_the_mean_at_all_times(stream, n, epsilon) -> None:
     loads = loads_over_time(RandomChoices(n, epsilon).router().route(stream), n)
     m = np.arange(1, stream.size + 1)
@@ -46,7 +46,7 @@ def test_random_choices_stay_within_epsilon_of_the_mean_at_all_times(stream, n, 
 
 
 @given(stream=skewed_streams(), n=st.integers(1, 20), epsilon=st.floats(0.001, 2.0))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_random_choices_need_the_replicas_that_the_bound_says(stream, n, epsilon) -> None:
     workers = RandomChoices(n, epsilon).router().route(stream)
     keys, counts = np.unique(stream, return_counts=True)
@@ -56,7 +56,7 @@ def test_random_choices_need_the_replicas_that_the_bound_says(stream, n, epsilon
 
 
 @given(stream=skewed_streams(), n=st.integers(2, 30))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_two_choices_cannot_beat_the_hottest_key(stream, n) -> None:
     loads = np.bincount(PartialKey(n).router().route(stream), minlength=n)
     hottest = np.unique(stream, return_counts=True)[1].max()
@@ -64,7 +64,7 @@ def test_two_choices_cannot_beat_the_hottest_key(stream, n) -> None:
 
 
 @given(seed=st.integers(0, 10_000), n=st.sampled_from([5, 10, 20]))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_two_choices_are_level_up_to_a_constant_when_no_key_is_hot(seed, n) -> None:
     stream = ZipfStream(0.0, keys=5 * n, messages=max(n * n, 20_000), seed=seed)
     (keys,) = stream.chunks()
@@ -74,7 +74,7 @@ def test_two_choices_are_level_up_to_a_constant_when_no_key_is_hot(seed, n) -> N
 
 
 @given(stream=skewed_streams(), n=st.integers(2, 10), sources=st.integers(1, 8))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_imbalance_is_at_most_the_sum_of_what_sources_see(stream, n, sources) -> None:
     workers = Sources(PartialKey(n), sources).route(stream)
     total = np.bincount(workers, minlength=n)
@@ -83,7 +83,7 @@ def test_the_imbalance_is_at_most_the_sum_of_what_sources_see(stream, n, sources
 
 
 @given(counts=st.lists(st.integers(1, 12), min_size=1, max_size=7), n=st.integers(1, 3))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_offline_greedy_is_within_four_thirds_of_the_best(counts, n) -> None:
     stream = np.repeat(HASHES[: len(counts)], counts)
     greedy = OfflineGreedy(n, KeyCounts.of([stream])).router().route(stream)
@@ -96,7 +96,7 @@ def test_offline_greedy_is_within_four_thirds_of_the_best(counts, n) -> None:
 
 
 @given(stream=skewed_streams(), n=st.integers(1, 20))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_offline_greedy_exceeds_the_mean_by_less_than_the_hottest_key(stream, n) -> None:
     counts = KeyCounts.of([stream])
     loads = np.bincount(OfflineGreedy(n, counts).router().route(stream), minlength=n)
@@ -104,7 +104,7 @@ def test_offline_greedy_exceeds_the_mean_by_less_than_the_hottest_key(stream, n)
 
 
 @given(stream=skewed_streams(), n=st.integers(2, 20))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_splitting_keys_is_what_makes_two_choices_level(stream, n) -> None:
     """A key that stays whole loads one worker with all of it, whatever else is done."""
     whole = np.bincount(StaticTwoChoices(n).router().route(stream), minlength=n)

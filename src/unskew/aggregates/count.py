@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from unskew.parameters import check_fields
+from unskew.checking import check_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.hashing import hash_keys
-from unskew.parameters import check_fields
 
 Registers = NDArray[np.uint8]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from unskew.aggregates.ordering import ordered
-from unskew.parameters import check_fields
+from unskew.checking import check_fields
 
 
 @dataclass(frozen=True, slots=True)

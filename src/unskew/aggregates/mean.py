@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unskew.parameters import check_fields
+from unskew.checking import check_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from unskew.checking import check_fields, check_number
 from unskew.errors import ParameterError
-from unskew.parameters import check_fields, check_number
 
 _INFINITE, _NAN = 1 << 40, 1 << 41  # Bins beyond those of any number.
 _SMALLEST = 1e-300

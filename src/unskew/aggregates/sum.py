@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unskew.parameters import check_fields
+from unskew.checking import check_fields
 
 Number = int | float | Decimal
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
-from unskew.parameters import check_fields
 
 
 class Tracked(NamedTuple):

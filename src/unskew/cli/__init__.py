@@ -17,8 +17,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from unskew.cli.terminal import errors
+from unskew.display import escape_controls
 from unskew.errors import UnskewError
-from unskew.shown import harmless
 
 STOPPED = 130
 """The exit code after Ctrl-C, as shells have it."""
@@ -99,7 +99,9 @@ def main() -> None:
     try:
         app(prog_name="unskew")
     except UnskewError as error:
-        errors.print(harmless(f"unskew: {error}"), markup=False, highlight=False, soft_wrap=True)
+        errors.print(
+            escape_controls(f"unskew: {error}"), markup=False, highlight=False, soft_wrap=True
+        )
         sys.exit(2)
     except SystemExit as end:
         if end.code == STOPPED:

@@ -14,6 +14,7 @@ from unskew.cli.completion import one_of
 from unskew.cli.outputs import check_out_file
 from unskew.cli.settings import parse_settings
 from unskew.cli.terminal import Json, console, print_json, waiting
+from unskew.display import printable
 from unskew.errors import InputError, ParameterError
 from unskew.hashing import hash_keys
 from unskew.partitioners import ConsistentRing, KeyGrouping, RoutingTable
@@ -22,7 +23,6 @@ from unskew.partitioners.serialization import to_json
 from unskew.rebalancing import ALL, KeyStatistics
 from unskew.rebalancing.current_table import table_of
 from unskew.rebalancing.settings import build
-from unskew.shown import shown
 from unskew.workloads.files import read_table
 
 EXAMPLES = """
@@ -70,7 +70,7 @@ def rebalance(
     if before is not None:
         check_workers(before)
     check_out_file(out, "--out")
-    with waiting(f"Reading {shown(input_file.name)}") as say:
+    with waiting(f"Reading {printable(input_file.name)}") as say:
         table = read_table(input_file)
         keys = KeyStatistics.from_arrow(table)
         say(f"Planning {table.num_rows:,} keys on {workers} workers")

@@ -9,10 +9,10 @@ import typer
 from rich.markup import escape
 
 from unskew.cli.terminal import Json, console, print_json
+from unskew.display import printable
 from unskew.errors import InputError
 from unskew.report.results.page import result_page
 from unskew.report.results.reading import read_results
-from unskew.shown import shown
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds the results.")]
 Out = Annotated[Path | None, typer.Option(help="Where the page goes; DIR/report.html by default.")]
@@ -44,7 +44,7 @@ def report(folder: Folder, out: Out = None, as_json: Json = False) -> None:
         print_json({"page": str(target), "results": files, "not_recognised": unknown})
         return
     for other in others:
-        console.print(f"Not recognised: {escape(shown(other.name))} ({other.reason})")
+        console.print(f"Not recognised: {escape(printable(other.name))} ({other.reason})")
     console.print(
         f"{len(known)} results. Page: {escape(str(target))}", highlight=False, soft_wrap=True
     )

@@ -23,7 +23,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from unskew.shown import escaped_json
+from unskew.display import escaped_json
 
 console = Console()
 errors = Console(stderr=True)

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.checking import check_fields
 from unskew.hashing.ring import ring_points
 from unskew.kernels.capacity import send_round_the_ring
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     Independent,
     KeyHashes,

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.hashing.ring import arc_owners, arc_shift
 from unskew.kernels.ring import send_by_arc
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     Independent,
     KeyHashes,

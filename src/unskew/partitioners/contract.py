@@ -13,9 +13,9 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.checking import check_number, check_whole
 from unskew.errors import ParameterError, UnknownNameError
 from unskew.kernels import KeyHashes, Loads, WorkerIds
-from unskew.parameters import check_number, check_whole
 from unskew.partitioners.cost_messages import CostMessage
 
 __all__ = [

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels.cost_pair import Floats
 from unskew.kernels.proactive import assign_by_known_costs
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import Independent, KeyHashes, Need, WorkerIds, check_workers
 from unskew.sketches.frozen import ArrayValue, frozen
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels.choices import prime_at_least
 from unskew.kernels.head import Walks, no_walks, send_head_wider
 from unskew.kernels.levelling import ground_level
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     Independent,
     KeyHashes,

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.kernels.choices import send_by_hash
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     Independent,
     KeyHashes,

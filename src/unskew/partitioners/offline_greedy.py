@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.kernels.levelling import place_heaviest_first
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import Independent, Need, check_workers
 from unskew.partitioners.routing_table import RoutingTable, RoutingTableRouter
 from unskew.sketches.key_counts import KeyCounts

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.kernels.levelling import ground_level, send_new_keys_to_lowest
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import KeyHashes, Loads, Need, WorkerIds, check_workers
 from unskew.sketches.key_table import KeyTable
 

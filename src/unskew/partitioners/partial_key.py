@@ -7,9 +7,9 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels.choices import prime_at_least, send_to_least_loaded
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     KeyHashes,
     Loads,

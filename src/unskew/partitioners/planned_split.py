@@ -8,9 +8,9 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels.planned import Index, alias_parts, first_draws, send_drawn, send_in_turn
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     Independent,
     KeyHashes,

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels.proactive import (
     EPOCH,
@@ -22,7 +23,6 @@ from unskew.kernels.proactive import (
     take_matrices,
     take_reply,
 )
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     Independent,
     KeyHashes,

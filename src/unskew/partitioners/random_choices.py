@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.kernels.capacity import Progress, no_progress, send_to_first_with_room
 from unskew.kernels.choices import prime_at_least
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     Independent,
     KeyHashes,

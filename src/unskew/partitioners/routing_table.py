@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.errors import NeedError, ParameterError
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     Independent,
     KeyHashes,

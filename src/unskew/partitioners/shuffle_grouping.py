@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.kernels.spreading import send_round_robin
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import (
     Independent,
     KeyHashes,

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.kernels.choices import prime_at_least
 from unskew.kernels.levelling import send_new_keys_to_least_of_choices
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import KeyHashes, Loads, Need, WorkerIds, check_workers
 from unskew.partitioners.partial_key import check_choices
 from unskew.sketches.key_table import KeyTable

@@ -7,10 +7,10 @@ from typing import Self
 
 import numpy as np
 
+from unskew.checking import check_number
 from unskew.errors import ParameterError
 from unskew.kernels import WorkerIds
 from unskew.kernels.least_load_fit import fit_least_loaded, group_by_worker
-from unskew.parameters import check_number
 from unskew.rebalancing.outset import Rows
 from unskew.rebalancing.rebalance import Rebalance, Stop
 from unskew.rebalancing.records import Numbers, Records

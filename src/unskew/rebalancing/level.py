@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unskew.parameters import check_fields
+from unskew.checking import check_fields
 from unskew.partitioners.routing_table import RoutingTable
 from unskew.rebalancing.least_load import check_table, check_theta
 from unskew.rebalancing.level_search import Found, LevelSearch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unskew.parameters import check_fields
+from unskew.checking import check_fields
 from unskew.partitioners.routing_table import RoutingTable
 from unskew.rebalancing.least_load import (
     LeastLoadFit,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels import WorkerIds
 from unskew.kernels.readjusting import readjust_items
-from unskew.parameters import check_fields
 from unskew.partitioners.routing_table import RoutingTable
 from unskew.rebalancing.hash_pair import Items, Utility, check_pair, plan_pair
 from unskew.rebalancing.outset import Outset

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.kernels.least_load_fit import give_heaviest_to_least_loaded
-from unskew.parameters import check_fields
 from unskew.partitioners.routing_table import RoutingTable
 from unskew.rebalancing.least_load import check_theta
 from unskew.rebalancing.outset import Outset

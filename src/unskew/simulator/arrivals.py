@@ -7,10 +7,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels.mixing import salt_all
 from unskew.kernels.queueing import Floats
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import KeyHashes, check_seed
 
 Service = Literal["constant", "per-key", "per-row"]

@@ -12,9 +12,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels.queueing import Floats
-from unskew.parameters import check_fields
 from unskew.partitioners.contract import WorkerReport
 from unskew.simulator.virtual import VirtualRouter
 from unskew.simulator.workers import Workers

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.checking import check_whole
 from unskew.errors import ParameterError
 from unskew.kernels.choices import send_by_hash
 from unskew.kernels.mixing import salt_all
-from unskew.parameters import check_whole
 from unskew.partitioners import FeedbackRouter, Partitioner, WorkerReport
 from unskew.partitioners.contract import KeyHashes, Loads, WorkerIds
 

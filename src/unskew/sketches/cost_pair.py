@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels import KeyHashes, Loads
 from unskew.kernels.cost_pair import (
@@ -24,7 +25,6 @@ from unskew.kernels.cost_pair import (
     take_snapshot,
 )
 from unskew.kernels.mixing import salt_all
-from unskew.parameters import check_fields
 from unskew.sketches.frozen import ArrayValue, frozen
 
 _METADATA = b"unskew.cost_pair"

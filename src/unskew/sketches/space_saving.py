@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.checking import check_whole
 from unskew.errors import ParameterError
 from unskew.kernels import KeyHashes
 from unskew.kernels.space_saving import ROWS, USED, empty_summary, observe_all
-from unskew.parameters import check_whole
 
 
 class FrequentKeys(NamedTuple):

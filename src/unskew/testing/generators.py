@@ -7,8 +7,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
+from unskew.checking import check_number, check_whole
 from unskew.errors import ParameterError
-from unskew.parameters import check_number, check_whole
 from unskew.workloads import ZipfStream
 
 

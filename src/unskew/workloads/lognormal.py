@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.checking import check_fields
 from unskew.hashing import hash_ids
 from unskew.kernels import KeyHashes
-from unskew.parameters import check_fields
 from unskew.workloads.stream import check_at_least, chunk_sizes
 
 

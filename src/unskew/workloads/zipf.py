@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.hashing import hash_ids
 from unskew.kernels import KeyHashes
 from unskew.kernels.sampling import guide_to, invert
-from unskew.parameters import check_fields
 from unskew.workloads.stream import check_at_least, chunk_sizes
 
 MOST_KEYS = 2**28

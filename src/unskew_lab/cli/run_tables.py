@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from unskew.cli.terminal import figure
-from unskew.shown import shown
+from unskew.display import printable
 from unskew_lab.apps import ALL
 
 Run: TypeAlias = Mapping[str, Any]
@@ -97,4 +97,4 @@ def _figures(runs: Sequence[Run], name: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    return escape(shown(value, 40)) if isinstance(value, str) else figure(value)
+    return escape(printable(value, 40)) if isinstance(value, str) else figure(value)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from unskew.shown import csv_cell
+from unskew.display import csv_cell
 from unskew_lab.papers.drawing import can_draw, draw
 from unskew_lab.papers.specification import Cell, Claim, Figure, Paper, Row, Setting, Value
 

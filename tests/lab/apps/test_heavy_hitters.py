@@ -29,7 +29,7 @@ def summaries(keys: list[str | None], partitioner: Partitioner, counters: int) -
 
 
 @pytest.mark.parametrize("scheme", [KeyGrouping, PartialKey, ShuffleGrouping])
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     keys=st.lists(st.none() | st.sampled_from("abcdefghij"), max_size=80),
     counters=st.integers(1, 6),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.naive_bayes import MultinomialNB
 
@@ -40,7 +40,6 @@ def learned_by_scikit(documents, tried):
     return known, np.array([counts(words) for words in tried])
 
 
-@settings(deadline=None)
 @given(documents=_documents, tried=st.lists(st.lists(st.sampled_from("abcdefg")), max_size=5))
 def test_predictions_are_as_likely_as_those_of_scikit_learn(documents, tried):
     if not any(words for words, _ in documents) or not tried:

@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew.errors import SessionError
@@ -35,7 +35,6 @@ def table_of(rows) -> pa.Table:
     )
 
 
-@settings(deadline=None)
 @given(rows=trades, cuts=st.lists(st.integers(0, 30), max_size=4), window=st.integers(0, 8))
 def test_every_pair_is_found_once(rows, cuts, window):
     processor, state, found = app.Pairs(datetime.timedelta(hours=window)), None, Counter()

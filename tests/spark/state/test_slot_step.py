@@ -81,7 +81,7 @@ words = st.none() | st.sampled_from(["a", "b", "", "Ω"])
 numbers = st.none() | st.sampled_from([0.0, -0.0, math.nan, 1.5])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     rows=st.lists(st.tuples(words, numbers), max_size=12),
     states=st.lists(st.tuples(words, numbers, st.integers(0, 6)), max_size=8),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from unskew.shown import shown
+from unskew.display import printable
 
 if TYPE_CHECKING:
     from unskew._spark.diagnosis.keys import Diagnosis
@@ -27,7 +27,7 @@ border-bottom:1px solid rgba(128,128,128,.3)}
 
 def page(diagnosis: Diagnosis) -> str:
     """A whole document, with nothing to load."""
-    title = escape(f"Skew of {shown(', '.join(diagnosis.key))}")
+    title = escape(f"Skew of {printable(', '.join(diagnosis.key))}")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
@@ -42,7 +42,7 @@ def fragment(diagnosis: Diagnosis) -> str:
     return "".join(
         [
             f'<div class="unskew"><style>{STYLE}</style>',
-            f"<h2>Skew of {escape(shown(', '.join(diagnosis.key)))}</h2>",
+            f"<h2>Skew of {escape(printable(', '.join(diagnosis.key)))}</h2>",
             f"<p>{diagnosis.rows:,} rows, about {diagnosis.keys:,} keys, {diagnosis.nulls:,} rows "
             f"with a null key, Zipf slope {diagnosis.slope:.2f}.</p>",
             f"<p><b>{escape(advice.scheme)}</b>: {escape(advice.why)}<br>"
@@ -59,7 +59,10 @@ def _key_rows(diagnosis: Diagnosis) -> Iterable[tuple[str, Sequence[str]]]:
     widest = max((key.share for key in diagnosis.top), default=1.0)
     for key in diagnosis.top:
         bar = f'<span class="bar" style="width:{15 * key.share / widest:.2f}rem"></span>'
-        yield "", (f"<bdi>{escape(shown(key.key))}</bdi>", f"{key.rows:,}", f"{key.share:.2%}", bar)
+        yield (
+            "",
+            (f"<bdi>{escape(printable(key.key))}</bdi>", f"{key.rows:,}", f"{key.share:.2%}", bar),
+        )
 
 
 def _scheme_rows(diagnosis: Diagnosis) -> Iterable[tuple[str, Sequence[str]]]:

@@ -18,8 +18,8 @@ from unskew._spark.planning.forecast import forecast
 from unskew._spark.planning.plan import default_workers
 from unskew._spark.planning.statistics import KeyProfile, profile_keys
 from unskew._spark.routing.worker_column import lowered
+from unskew.checking import check_whole
 from unskew.errors import ParameterError
-from unskew.parameters import check_whole
 from unskew.partitioners import ALL
 from unskew.partitioners.split_planning import TABLE
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from unskew.shown import shown
+from unskew.display import printable
 
 if TYPE_CHECKING:
     from unskew._spark.diagnosis.keys import Diagnosis
@@ -16,7 +16,7 @@ def draw(diagnosis: Diagnosis) -> Figure:
     """The shares of the heaviest keys, and the balance that each scheme would reach."""
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     keys, schemes = figure.subplots(1, 2)
-    names = [shown(key.key, 30) for key in diagnosis.top]
+    names = [printable(key.key, 30) for key in diagnosis.top]
     keys.barh(range(len(names)), [100 * key.share for key in diagnosis.top], color="#3b6fb6")
     # Keys are data: a dollar sign must not start a formula.
     keys.set_yticks(range(len(names)), names, parse_math=False)

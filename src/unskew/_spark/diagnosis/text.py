@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from unskew.shown import shown
+from unskew.display import printable
 
 if TYPE_CHECKING:
     from unskew._spark.diagnosis.keys import Diagnosis
@@ -19,7 +19,7 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
     console = Console()
     nulls = f", {diagnosis.nulls:,} with a null" if diagnosis.nulls else ""
     console.print(
-        f"[bold]{escape(shown(', '.join(diagnosis.key)))}[/]: {diagnosis.rows:,} rows{nulls}, "
+        f"[bold]{escape(printable(', '.join(diagnosis.key)))}[/]: {diagnosis.rows:,} rows{nulls}, "
         f"about {diagnosis.keys:,} keys, Zipf slope {diagnosis.slope:.2f}"
     )
     console.print(_keys(diagnosis))
@@ -35,7 +35,7 @@ def print_diagnosis(diagnosis: Diagnosis) -> None:
 def _keys(diagnosis: Diagnosis) -> Table:
     table = Table("heaviest key", *_numbers("rows", "share"))
     for key in diagnosis.top[:10]:
-        table.add_row(escape(shown(key.key, 44)), f"{key.rows:,}", f"{key.share:.2%}")
+        table.add_row(escape(printable(key.key, 44)), f"{key.rows:,}", f"{key.share:.2%}")
     return table
 
 

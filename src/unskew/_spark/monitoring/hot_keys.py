@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unskew.shown import shown
+from unskew.display import printable
 
 HOTTEST = 10
 """Keys that a task names, and a record."""
@@ -34,7 +34,7 @@ def top(weights: NDArray[Any]) -> list[int]:
 
 def key_at(columns: Sequence[pa.Array], place: int) -> str:
     """One key as it is shown. Two long keys may look the same; they then count as one."""
-    return shown(", ".join(shown(_value(column[place])) for column in columns))
+    return printable(", ".join(printable(_value(column[place])) for column in columns))
 
 
 def heaviest(weights: Mapping[str, float]) -> tuple[Weight, ...]:

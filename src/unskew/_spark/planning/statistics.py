@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 
 from unskew._spark.frames.keys import column, key_columns, key_hash
 from unskew._spark.routing.native import by_hash
+from unskew.checking import check_number, check_whole
 from unskew.errors import ParameterError
-from unskew.parameters import check_number, check_whole
 from unskew.partitioners import KeyGrouping
 from unskew.partitioners.contract import KeyHashes, check_workers
 

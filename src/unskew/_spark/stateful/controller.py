@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unskew._spark.stateful.reports import SlotReport
+from unskew.checking import check_whole
 from unskew.errors import ParameterError, UnknownNameError
 from unskew.metrics import max_over_mean
-from unskew.parameters import check_whole
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import ALL, KeyStatistics, Rebalance, Rebalancer
 

@@ -25,8 +25,8 @@ from unskew._spark.stateful.processor import Form, FunctionProcessor, Processor
 from unskew._spark.stateful.run import RECORDS, Sink, StateRun
 from unskew._spark.stateful.schema import StateShape
 from unskew._spark.stateful.spark_log import rewind
+from unskew.checking import check_whole
 from unskew.errors import ParameterError, ParameterTypeError
-from unskew.parameters import check_whole
 from unskew.partitioners.contract import check_workers
 from unskew.rebalancing import Rebalancer
 from unskew.rebalancing.least_load import check_theta

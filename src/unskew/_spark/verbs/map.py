@@ -18,8 +18,8 @@ from unskew._spark.costs.timer import COSTS
 from unskew._spark.frames.keys import content_hash
 from unskew._spark.frames.physical_plan import is_replayable, physical_plan
 from unskew._spark.streaming.map import MappedStream
+from unskew.checking import check_number
 from unskew.errors import ParameterError
-from unskew.parameters import check_number
 
 _SHARES = 1 << 16
 # Plans that give the same rows whenever they run: scans and plain expressions.

@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+from unskew.display import csv_cell
 from unskew.report.live.lines import FIGURES
-from unskew.shown import csv_cell
 
 COLUMNS = (*FIGURES, "hottest_key", "hottest_load")
 

@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from unskew.display import printable
 from unskew.report.live.lines import FIGURES, presented, records
-from unskew.shown import shown
 
 KEPT = 100_000
 """Batches that are remembered, the newest."""
@@ -73,7 +73,7 @@ class History:
             found = [self._records[batch] for batch in batches]
             last = self._records.get(max(self._records, default=-1))
             return {
-                "name": shown(str(self.path.parent)),
+                "name": printable(str(self.path.parent)),
                 "number": self._read,
                 "anew": anew,
                 "figures": {name: [each[name] for each in found] for name in FIGURES},

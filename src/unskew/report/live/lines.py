@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from unskew.display import printable
 from unskew.errors import InputError
-from unskew.shown import shown
 
 LINES = "batches.jsonl"
 """As `unskew.streaming.watch` and `unskew.streaming.stateful` call it."""
@@ -69,7 +69,7 @@ def records(lines: Iterator[bytes]) -> Iterator[dict[str, Any]]:
 
 def presented(record: dict[str, Any]) -> dict[str, Any]:
     """A record with its keys as they are shown; only those that are looked at take that time."""
-    return {**record, "hottest": [(shown(key), load) for key, load in record["hottest"]]}
+    return {**record, "hottest": [(printable(key), load) for key, load in record["hottest"]]}
 
 
 def _number(value: Any) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from unskew.shown import shown
+from unskew.display import printable
 
 MOST_TEXT = 400
 
@@ -21,12 +21,12 @@ def text(value: Any) -> Html:
     """Anything as text; what is long is shortened."""
     if isinstance(value, Html) or value == "":
         return Html(value)
-    return Html(escape(shown(value, MOST_TEXT)))
+    return Html(escape(printable(value, MOST_TEXT)))
 
 
 def key(value: Any) -> Html:
     """A key of the data, kept apart from the text around it."""
-    return Html(f'<bdi class="key">{escape(shown(value))}</bdi>')
+    return Html(f'<bdi class="key">{escape(printable(value))}</bdi>')
 
 
 def figure(value: Any) -> Html:

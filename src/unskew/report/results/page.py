@@ -8,10 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from unskew import __version__
+from unskew.display import printable
 from unskew.report.results.markup import Html, code, paragraph, table, text
 from unskew.report.results.reading import Result
 from unskew.report.results.sections import SECTIONS, Section
-from unskew.shown import shown
 
 _STYLE = """
 header{max-width:72rem;margin:0 auto;padding:1.6rem 1.25rem 1rem}
@@ -40,7 +40,7 @@ def result_page(folder: Path, results: Sequence[Result]) -> tuple[str, list[Resu
     made = [(result, _section(result)) for result in results]
     sections = [(result, section) for result, section in made if section is not None]
     others = [_refused(result) for result, section in made if section is None]
-    name = shown(str(folder))
+    name = printable(str(folder))
     style = (files("unskew.report") / "page.css").read_text(encoding="utf-8")
     parts = [
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',

@@ -2,7 +2,7 @@
 
 A key may hold anything: escape sequences that repaint a terminal, marks that turn the reading
 direction, a megabyte of one letter, a formula that a spreadsheet would run. Whatever shows a key
-shows what `shown` makes of it. HTML and console markup are escaped on top, where they are written.
+shows what `printable` makes of it. HTML and console markup are escaped on top, where they are written.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 
 
-def shown(key: Any, width: int = WIDTH) -> str:
+def printable(key: Any, width: int = WIDTH) -> str:
     r"""A key as one line of at most `width` characters, in which every character can be seen.
 
     What it says twice is the same: text that was shown before may pass through again.
 
-    >>> shown("user-7"), shown(None), shown("")
+    >>> printable("user-7"), printable(None), printable("")
     ('user-7', 'NULL', '""')
-    >>> shown("\x1b[2Jgone\u202e")
+    >>> printable("\x1b[2Jgone\u202e")
     '\\x1b[2Jgone\\u202e'
-    >>> shown("https://example.org/" + "a" * 1_000_000, width=40)
+    >>> printable("https://example.org/" + "a" * 1_000_000, width=40)
     'https://exam…aaaa (1,000,020 characters)'
     """
     if key is None:
@@ -55,10 +55,10 @@ def shown(key: Any, width: int = WIDTH) -> str:
     return _shortened(text, width)
 
 
-def harmless(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Text of several lines that may quote data: every character can be seen, lines stay.
 
-    >>> harmless("no column \x9b31m\nThere are: a")
+    >>> escape_controls("no column \x9b31m\nThere are: a")
     'no column \\x9b31m\nThere are: a'
     """
     return "\n".join(map(_visible, text.split("\n")))
