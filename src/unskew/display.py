@@ -1,8 +1,9 @@
-"""Text that comes from data, made fit to be looked at: on a terminal, a page, a plot, in a CSV.
+"""Text from data, escaped for display on a terminal, a page or a plot, or in a CSV file.
 
 A key may hold anything: escape sequences that repaint a terminal, marks that turn the reading
-direction, a megabyte of one letter, a formula that a spreadsheet would run. Whatever shows a key
-shows what `printable` makes of it. HTML and console markup are escaped on top, where they are written.
+direction, a megabyte of one letter, a formula that a spreadsheet would run. Whatever displays a
+key passes it through `printable`. HTML and console markup are escaped in addition, where they are
+written.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 def printable(key: Any, width: int = WIDTH) -> str:
     r"""A key as one line of at most `width` characters, in which every character can be seen.
 
-    What it says twice is the same: text that was shown before may pass through again.
+    Idempotent: escaping already escaped text changes nothing.
 
     >>> printable("user-7"), printable(None), printable("")
     ('user-7', 'NULL', '""')

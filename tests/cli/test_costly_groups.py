@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from unskew.cli import costly_groups as job
 from unskew.errors import UnknownNameError
 from unskew.testing import assert_same_result, skewed
-from unskew_lab.apps import costly_groups as job
 
 
 @pytest.mark.spark
