@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from unskew import streaming
     from unskew._spark.diagnosis.keys import Diagnosis, diagnose
     from unskew._spark.diagnosis.state import diagnose_state
-    from unskew._spark.planning.plan import Plan, plan
+    from unskew._spark.planning.join import JoinPlan
+    from unskew._spark.planning.plan import Plan
+    from unskew._spark.planning.request import plan
     from unskew._spark.verbs.group_by import groupBy
-    from unskew._spark.verbs.join import join
+    from unskew._spark.verbs.join import join, plan_join
     from unskew._spark.verbs.map import mapInArrow, mapInPandas
     from unskew._spark.verbs.repartition import repartition
     from unskew.aggregates import Aggregate
@@ -35,6 +37,7 @@ _HOMES = {
     "Aggregate": "unskew.aggregates",
     "Diagnosis": "unskew._spark.diagnosis.keys",
     "Need": "unskew.partitioners.contract",
+    "JoinPlan": "unskew._spark.planning.join",
     "Plan": "unskew._spark.planning.plan",
     "diagnose": "unskew._spark.diagnosis.keys",
     "diagnose_state": "unskew._spark.diagnosis.state",
@@ -42,7 +45,8 @@ _HOMES = {
     "join": "unskew._spark.verbs.join",
     "mapInArrow": "unskew._spark.verbs.map",
     "mapInPandas": "unskew._spark.verbs.map",
-    "plan": "unskew._spark.planning.plan",
+    "plan": "unskew._spark.planning.request",
+    "plan_join": "unskew._spark.verbs.join",
     "repartition": "unskew._spark.verbs.repartition",
 }
 _MODULES = {"streaming": "unskew.streaming"}
@@ -52,6 +56,7 @@ _AGGREGATES = ("count", "distinct", "max", "mean", "min", "quantiles", "sum", "t
 __all__ = [
     "Aggregate",
     "Diagnosis",
+    "JoinPlan",
     "Need",
     "Plan",
     "__version__",
@@ -67,6 +72,7 @@ __all__ = [
     "mean",
     "min",
     "plan",
+    "plan_join",
     "quantiles",
     "repartition",
     "streaming",

@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 from pyspark.sql import functions as F
 from tests.spark.frames import awkward
+from tests.spark.routes import WORKER, with_worker
 
+from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.frames.physical_plan import physical_plan
-from unskew._spark.routing.placement import place, place_by
-from unskew._spark.routing.worker_column import WORKER, with_worker
-from unskew.errors import ParameterError
+from unskew._spark.routing.route import Route, place
 from unskew.partitioners import ALL, KeyGrouping
 
 pytestmark = pytest.mark.spark
@@ -20,7 +20,8 @@ pytestmark = pytest.mark.spark
 @pytest.mark.parametrize("scheme", ["kg", "ring", "pkg", "porc", "sg"])
 def test_placement_changes_nothing_but_the_partition(spark, scheme):
     rows = awkward(spark, partitions=3)
-    placed = place_by(rows, ["word", "number"], ALL[scheme](workers=6))
+    key = KeyColumns.of(rows, ["word", "number"])
+    placed = Route.of(ALL[scheme](workers=6)).repartition(rows, key)
     assert placed.columns == rows.columns
     with_place = placed.withColumn("place", F.spark_partition_id()).collect()
     assert {row["place"] for row in with_place} <= set(range(6))
@@ -48,8 +49,3 @@ def test_a_worker_out_of_range_fails_the_job(spark, bad):
     rows = spark.range(4).select(F.expr(f"cast({bad} as int)").alias("w"))
     with pytest.raises(Exception, match=r"worker .* is not in 0..5"):
         place(rows, "w", 6).count()
-
-
-def test_no_workers_are_refused(spark):
-    with pytest.raises(ParameterError, match="workers=0"):
-        place(spark.range(4), "id", 0)

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from pyspark.sql import functions as F
 from tests.spark.frames import awkward
+from tests.spark.routes import WORKER
 
 import unskew
+from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.planning.statistics import profile_keys
-from unskew._spark.routing.worker_column import WORKER
+from unskew._spark.routing.route import Route
 from unskew.errors import NeedError, ParameterError, UnknownNameError, UnskewError
 from unskew.hashing import hash_keys
 from unskew.partitioners import KeyGrouping, RoutingTable
@@ -41,7 +43,7 @@ def loads(placed, workers=WORKERS):
 
 
 def test_statistics_are_exact_while_the_keys_fit(skewed):
-    profile = profile_keys(skewed, "key", WORKERS)
+    profile = profile_keys(skewed, KeyColumns.of(skewed, "key"), WORKERS)
     counts = {row[0]: row[1] for row in skewed.groupBy("key").count().collect()}
     hashes = hash_keys(skewed.select("key").distinct().toArrow()["key"])
     assert profile.rows == 40_000
@@ -54,7 +56,7 @@ def test_statistics_are_exact_while_the_keys_fit(skewed):
 
 def test_statistics_of_awkward_keys(spark):
     rows = awkward(spark)
-    profile = profile_keys(rows, ["word", "part"], WORKERS)
+    profile = profile_keys(rows, KeyColumns.of(rows, ["word", "part"]), WORKERS)
     assert profile.nulls == rows.where("word is null or part is null").count()
     assert profile.counts[0] == max(
         row[2] for row in rows.groupBy("word", "part").count().collect()
@@ -62,7 +64,7 @@ def test_statistics_of_awkward_keys(spark):
 
 
 def test_a_sample_says_so_and_scales(skewed):
-    profile = profile_keys(skewed, "key", WORKERS, sample=0.25)
+    profile = profile_keys(skewed, KeyColumns.of(skewed, "key"), WORKERS, sample=0.25)
     assert profile.rows == pytest.approx(40_000, rel=0.1)
     assert profile.counts[0] == pytest.approx(20_000, abs=profile.error)
     assert "sample of 0.25" in profile.method
@@ -112,7 +114,8 @@ def test_faster_workers_get_more(skewed):
 
 @pytest.mark.parametrize("draw", ["content", "position"])
 def test_native_shares_come_out_as_planned(skewed, draw):
-    plan = dataclasses.replace(unskew.plan(skewed, "key", WORKERS), lowering="native", draw=draw)
+    plan = unskew.plan(skewed, "key", WORKERS)
+    plan = dataclasses.replace(plan, route=Route.of(plan.partitioner, "native", draw))
     # 20,000 rows draw among 8 workers: five standard deviations.
     assert loads(plan.apply(skewed)).max() < 5000 + 5 * 50
 
@@ -120,9 +123,9 @@ def test_native_shares_come_out_as_planned(skewed, draw):
 def test_rows_that_are_alike_are_drawn_by_position(spark):
     alike = spark.range(0, 3_000_000, 1, 2).select((F.col("id") % 3).alias("key"))
     plan = unskew.plan(alike, "key", 2)
-    assert (plan.lowering, plan.draw) == ("native", "position")
+    assert (plan.route.lowering, plan.route.draw) == ("native", "position")
     unlike = alike.withColumn("row", F.monotonically_increasing_id())
-    assert unskew.plan(unlike, "key", 2).draw == "content"
+    assert unskew.plan(unlike, "key", 2).route.draw == "content"
 
 
 def test_json_and_words(skewed):
@@ -142,7 +145,7 @@ def test_bad_requests_are_refused(skewed):
         unskew.plan(skewed, "kye")
     with pytest.raises(ParameterError, match="workers=0"):
         unskew.plan(skewed, "key", 0)
-    with pytest.raises(NeedError, match=r"pkg does not keep .* these do: kg, ring"):
+    with pytest.raises(NeedError, match=r"pkg does not guarantee .* these schemes do: kg, ring"):
         unskew.plan(skewed, "key", WORKERS, need="whole-key", scheme="pkg")
     with pytest.raises(UnknownNameError, match="did you mean 'pkg'"):
         unskew.plan(skewed, "key", WORKERS, scheme="pgk")
@@ -161,7 +164,7 @@ def test_bad_requests_are_refused_before_any_job(skewed, monkeypatch):
         raise AssertionError("a job ran")
 
     made = unskew.plan(skewed, "key", WORKERS)
-    monkeypatch.setattr("unskew._spark.planning.plan.profile_keys", job)
+    monkeypatch.setattr("unskew._spark.planning.request.profile_keys", job)
     for wrong in ({"scheme": "pgk"}, {"epsilon": 0}, {"table": -1}, {"capacities": [1.0]}):
         with pytest.raises(UnskewError):
             unskew.plan(skewed, "key", WORKERS, **wrong)
@@ -169,5 +172,5 @@ def test_bad_requests_are_refused_before_any_job(skewed, monkeypatch):
             unskew.groupBy(skewed, "key", workers=WORKERS, **wrong).agg(unskew.top_k("id", 3))
     with pytest.raises(ParameterError, match=r"keys, more than table=1; make one with plan"):
         unskew.groupBy(skewed, "key", scheme=made, table=1).agg(unskew.top_k("id", 3))
-    with pytest.raises(ParameterError, match="epsilon shapes a plan, and this one is made"):
+    with pytest.raises(ParameterError, match="epsilon shapes a plan, and this plan is complete"):
         unskew.groupBy(skewed, "key", scheme=made, epsilon=0.1).agg(unskew.top_k("id", 3))

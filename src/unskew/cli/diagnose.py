@@ -42,9 +42,9 @@ def diagnose(
     check_out_file(html, "--html")
     if workers is not None:
         check_workers(workers)
-    from unskew._spark.planning.statistics import check_sample
+    from unskew._spark.planning.settings import PlanSettings
 
-    check_sample(sample)
+    PlanSettings.of({"sample": sample}, workers or 1)
     from unskew._spark.diagnosis.keys import diagnose as diagnose_rows
     from unskew._spark.session import local_session
 

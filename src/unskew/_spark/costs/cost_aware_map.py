@@ -12,12 +12,12 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from unskew._spark.costs.samples import JobCosts, TaskCosts, read
 from unskew._spark.costs.timer import COSTS, HASH, PART, ArrowBatches, Kind, PandasFrames, timed
-from unskew._spark.frames.keys import check_rows, key_hash
+from unskew._spark.frames.helper_columns import helper_name
+from unskew._spark.frames.keys import KeyColumns, check_rows
 from unskew._spark.frames.physical_plan import check_order_may_matter
 from unskew._spark.frames.schemas import struct_of
 from unskew._spark.routing.costliest_first import CostliestFirst
 from unskew._spark.routing.online import routed_by_task
-from unskew._spark.routing.worker_column import WORKER, free_name
 from unskew.errors import ParameterError, ParameterTypeError
 from unskew.partitioners import Proactive, ShuffleGrouping
 from unskew.partitioners.contract import check_workers
@@ -69,7 +69,7 @@ class Work:
         """The hash of the cost key, a column or an expression."""
         if isinstance(self.cost_key, Column):
             return F.xxhash64(self.cost_key)
-        return key_hash(rows, self.cost_key)
+        return KeyColumns.of(rows, self.cost_key).hash
 
     def alone(self, rows: DataFrame) -> DataFrame:
         """What Spark does without us."""
@@ -132,7 +132,7 @@ class Work:
 
 
 def _placed(rows: DataFrame, worker: Column, workers: int) -> DataFrame:
-    name = free_name(rows, WORKER)
+    name = helper_name("worker", rows)
     return rows.withColumn(name, worker).repartitionById(workers, F.col(name)).drop(name)
 
 

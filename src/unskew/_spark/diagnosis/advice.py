@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame
 from unskew._spark.frames.physical_plan import is_true
 from unskew._spark.planning.choice import choose
 from unskew._spark.planning.forecast import forecast
+from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
 from unskew.partitioners import KeyGrouping, Need
-from unskew.partitioners.split_planning import TABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Recommendation:
 
 def recommend(profile: KeyProfile, columns: Sequence[str]) -> Recommendation:
     """What to do about these keys."""
-    merging = choose(profile, Need.MERGEABLE, "auto", None, 0.005, TABLE)
-    whole = choose(profile, Need.WHOLE_KEY, "auto", None, 0.005, TABLE)
+    merging = choose(profile, Need.MERGEABLE, "auto", PlanSettings())
+    whole = choose(profile, Need.WHOLE_KEY, "auto", PlanSettings())
     key = json.dumps(columns[0] if len(columns) == 1 else list(columns), ensure_ascii=False)
     grouped = f"unskew.groupBy(df, {key}, workers={profile.workers})"
     code = (

@@ -12,16 +12,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.diagnosis.advice import Recommendation, recommend, what_spark_does
-from unskew._spark.frames.keys import column, key_columns, key_hash
-from unskew._spark.planning.choice import choose, promise
+from unskew._spark.planning.choice import choose, guarantee
 from unskew._spark.planning.forecast import forecast
-from unskew._spark.planning.plan import default_workers
-from unskew._spark.planning.statistics import KeyProfile, profile_keys
-from unskew._spark.routing.worker_column import lowered
+from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.planning.settings import PlanSettings
+from unskew._spark.planning.statistics import KeyProfile
+from unskew._spark.routing.route import Route
 from unskew.checking import check_whole
 from unskew.errors import ParameterError
-from unskew.partitioners import ALL
-from unskew.partitioners.split_planning import TABLE
+from unskew.partitioners import ALL, Need
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,24 +144,25 @@ def diagnose(
     Diagnosis
         With `show()`, `plot()`, `to_html()`, `to_pandas()`, `to_json()`.
     """
-    columns = key_columns(rows, key)
-    workers = default_workers(rows) if workers is None else workers
+    request = RoutingRequest.of(
+        rows, key, need=Need.MERGEABLE, workers=workers, settings={"sample": sample}
+    )
     check_whole("top", top)
     if not 0 <= top <= _MOST_TOP:
         raise ParameterError(f"top={top} is not in 0..{_MOST_TOP} keys; 20 show the skew")
-    profile = profile_keys(rows, columns, workers, sample)
+    profile = request.profile()
     schemes = _forecasts(profile)
     return Diagnosis(
-        tuple(columns),
-        workers,
+        request.key.names,
+        request.workers,
         profile.rows,
         profile.distinct,
         profile.nulls,
         slope(profile),
-        _top_keys(rows, columns, profile, top),
+        _top_keys(request, profile, top),
         schemes,
         what_spark_does(rows, profile),
-        recommend(profile, columns),
+        recommend(profile, request.key.names),
         profile.method,
     )
 
@@ -184,33 +184,30 @@ def _forecasts(profile: KeyProfile) -> tuple[SchemeForecast, ...]:
     for scheme in ALL:
         if scheme in _NOT_FORECAST:
             continue
-        choice = choose(profile, promise(scheme), scheme, None, 0.005, TABLE)
+        choice = choose(profile, guarantee(scheme), scheme, PlanSettings())
         if choice.partitioner.coordinated:
             continue
         expected = forecast(profile, choice.partitioner)
         found.append(
             SchemeForecast(
                 scheme,
-                promise(scheme).value,
+                guarantee(scheme).value,
                 expected.max_over_mean,
                 expected.uncertainty,
                 expected.replicas,
                 expected.max_over_mean,
-                lowered(choice.partitioner) == "native",
+                Route.of(choice.partitioner).lowering == "native",
             )
         )
     return tuple(found)
 
 
-def _top_keys(
-    rows: DataFrame, columns: Sequence[str], profile: KeyProfile, top: int
-) -> tuple[TopKey, ...]:
+def _top_keys(request: RoutingRequest, profile: KeyProfile, top: int) -> tuple[TopKey, ...]:
     heaviest = profile.keys[:top].view(np.int64).tolist()
     if not heaviest:
         return ()
-    hashed = rows.select(
-        key_hash(rows, columns).alias("hash"),
-        F.struct(*(column(name) for name in columns)).alias("value"),
+    hashed = request.rows.select(
+        request.key.hash.alias("hash"), F.struct(*request.key.columns).alias("value")
     )
     found = (
         hashed.where(F.col("hash").isin(heaviest))

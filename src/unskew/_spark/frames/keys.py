@@ -1,8 +1,10 @@
-"""The key of a row: which columns, and their hash as groupBy would tell them apart."""
+"""Key columns: checked once, hashed so that keys that groupBy finds equal have equal hashes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,22 +21,69 @@ from pyspark.sql.types import (
 from unskew.errors import KeyTypeError, ParameterError, ParameterTypeError, UnknownNameError
 
 
-def key_columns(rows: DataFrame, key: str | Sequence[str]) -> list[str]:
-    """The names of the key's columns, checked against `rows`."""
-    check_rows("rows", rows)
-    names = _names(key)
-    for name in names:
-        field = _field(rows.schema, name)
-        _check_type(field.name, field.dataType)
-    return names
+@dataclass(frozen=True, slots=True)
+class KeyColumns:
+    """The columns of a key: they exist in the rows, and Spark can group by and hash their types."""
+
+    fields: tuple[StructField, ...]
+
+    @classmethod
+    def of(cls, rows: DataFrame, key: str | Sequence[str]) -> KeyColumns:
+        """Check `key` against the columns of `rows`."""
+        check_rows("rows", rows)
+        found = [StructField(name, _field(rows.schema, name).dataType) for name in _names(key)]
+        for field in found:
+            _check_type(field.name, field.dataType)
+        return cls(tuple(found))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names as the user gave them."""
+        return tuple(field.name for field in self.fields)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns, by their exact names."""
+        return [column(field.name) for field in self.fields]
+
+    @property
+    def hash(self) -> Column:
+        """The 64-bit hash of the key as BIGINT: equal wherever groupBy finds the keys equal."""
+        return F.xxhash64(*(_hashable(field) for field in self.fields))
+
+    @property
+    def any_null(self) -> Column:
+        """Whether one of the columns is null."""
+        return reduce(Column.__or__, (each.isNull() for each in self.columns))
+
+    def differing_types(self, other: KeyColumns) -> list[tuple[StructField, StructField]]:
+        """The pairs of columns whose equal values have different hashes, such as INT and BIGINT."""
+        return [
+            (mine, theirs)
+            for mine, theirs in zip(self.fields, other.fields, strict=True)
+            # Nullability does not touch the hash, and simpleString leaves it out.
+            if mine.dataType.simpleString() != theirs.dataType.simpleString()
+        ]
 
 
 def check_rows(name: str, rows: object) -> None:
-    """Refuse what is not a DataFrame of Spark."""
+    """Raise unless `rows` is a Spark DataFrame."""
     if not isinstance(rows, DataFrame):
-        raise ParameterTypeError(
-            name, rows, "a DataFrame of Spark (spark.createDataFrame makes one)"
-        )
+        raise ParameterTypeError(name, rows, "a Spark DataFrame (spark.createDataFrame makes one)")
+
+
+def column(name: str) -> Column:
+    """A column by its exact name, dots and backticks included."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def content_hash(rows: DataFrame) -> Column:
+    """A 64-bit hash of the whole row, as far as Spark can hash its columns."""
+    names = [field.name for field in rows.schema if not _contains(field.dataType, _UNHASHABLE)]
+    return F.xxhash64(*(column(name) for name in names)) if names else F.lit(42).cast("bigint")
+
+
+_UNHASHABLE = (MapType, VariantType)
 
 
 def _names(key: object) -> list[str]:
@@ -50,25 +99,6 @@ def _names(key: object) -> list[str]:
     return list(key)
 
 
-def column(name: str) -> Column:
-    """A column by its exact name, dots and backticks included."""
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
-def key_hash(rows: DataFrame, key: str | Sequence[str]) -> Column:
-    """The 64-bit hash of the key as BIGINT: equal wherever groupBy finds the keys equal."""
-    return F.xxhash64(*(_hashable(rows.schema, name) for name in key_columns(rows, key)))
-
-
-def content_hash(rows: DataFrame) -> Column:
-    """A 64-bit hash of the whole row, as far as Spark can hash its columns."""
-    names = [field.name for field in rows.schema if not _contains(field.dataType, _UNHASHABLE)]
-    return F.xxhash64(*(column(name) for name in names)) if names else F.lit(42).cast("bigint")
-
-
-_UNHASHABLE = (MapType, VariantType)
-
-
 def _field(schema: StructType, name: str) -> StructField:
     # Spark's names differ by more than case only under spark.sql.caseSensitive; an exact name wins.
     found = [field for field in schema if field.name == name]
@@ -77,23 +107,22 @@ def _field(schema: StructType, name: str) -> StructField:
         raise UnknownNameError("column", name, schema.names)
     if len(found) > 1:
         raise ParameterError(
-            f"the rows have {len(found)} columns called {name!r}; rename all but one"
+            f"the rows have {len(found)} columns named {name!r}; rename all but one"
         )
     return found[0]
 
 
-def _hashable(schema: StructType, name: str) -> Column:
-    kind = _field(schema, name).dataType
-    if isinstance(kind, StringType) and _collation(kind) == "UTF8_LCASE":
-        return F.lower(F.collate(column(name), "UTF8_BINARY"))
-    return column(name)
+def _hashable(field: StructField) -> Column:
+    if isinstance(field.dataType, StringType) and _collation(field.dataType) == "UTF8_LCASE":
+        return F.lower(F.collate(column(field.name), "UTF8_BINARY"))
+    return column(field.name)
 
 
 def _check_type(name: str, kind: DataType) -> None:
     if _contains(kind, _UNHASHABLE):
         raise KeyTypeError(
             f"column {name!r} is {kind.simpleString()}: Spark cannot group by maps and variants; "
-            "take a column of a plain type out of it"
+            "extract a column of a plain type from it"
         )
     if isinstance(kind, StringType) and _collation(kind) == "UTF8_LCASE":
         return

@@ -1,23 +1,32 @@
-"""From statistics to a partitioner: which scheme, and why."""
+"""The choice of a scheme from key statistics, with the reason, and of the way it runs."""
 
 from __future__ import annotations
 
+import logging
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
+from unskew._spark.frames.keys import KeyColumns, content_hash
+from unskew._spark.frames.physical_plan import checksums_are_on, is_replayable
 from unskew._spark.planning.forecast import forecast
+from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
+from unskew._spark.routing.route import Route
 from unskew.errors import NeedError
 from unskew.partitioners import ALL, KeyGrouping, Need, Partitioner, PlannedSplit, RoutingTable
 from unskew.partitioners.serialization import build, scheme_named
-from unskew.partitioners.split_planning import plan_split
+from unskew.partitioners.split_planning import SplitTable, plan_split
+
+_log = logging.getLogger("unskew")
 
 GOOD_ENOUGH = 1.05
 """Key grouping with a maximum below this times the mean is left alone."""
 
-Capacities = NDArray[np.float64] | None
+_DRAW_COST = 0.015
+"""How much imbalance drawing parts by hash may add before each task counts its rows instead."""
 
 
 class Choice(NamedTuple):
@@ -29,18 +38,11 @@ class Choice(NamedTuple):
     """Whether plain Spark is as good."""
 
 
-def choose(
-    profile: KeyProfile,
-    need: Need,
-    scheme: str,
-    capacities: Capacities,
-    epsilon: float,
-    table: int,
-) -> Choice:
+def choose(profile: KeyProfile, need: Need, scheme: str, settings: PlanSettings) -> Choice:
     """The named scheme, or with "auto" the one that suits the need and the skew."""
     if scheme != "auto":
-        check_legal(scheme, need)
-        return Choice(_named(profile, scheme, capacities, epsilon, table), "asked for")
+        return Choice(_named(profile, scheme, settings), "requested")
+    capacities = settings.capacities
     hashed = forecast(profile, KeyGrouping(profile.workers), capacities).max_over_mean
     if hashed <= GOOD_ENOUGH and capacities is None:
         why = (
@@ -48,8 +50,8 @@ def choose(
         )
         return Choice(KeyGrouping(profile.workers), why, plain=True)
     if need is Need.WHOLE_KEY:
-        return _whole(profile, capacities, epsilon, table, hashed)
-    split = planned(profile, capacities, epsilon, table)
+        return _whole(profile, settings, hashed)
+    split = _planned_split(profile, settings)
     why = (
         f"hashing would give one worker {hashed:.2f} times the mean; "
         f"{split.keys.size} planned keys with {split.owners.size - split.keys.size} cuts level it"
@@ -57,69 +59,89 @@ def choose(
     return Choice(split, why)
 
 
-def planned(
-    profile: KeyProfile, capacities: Capacities, epsilon: float, table: int
-) -> PlannedSplit:
-    """The planned split of the profile's heavy keys."""
-    parts = plan_split(
-        profile.keys,
-        profile.counts,
-        profile.rest,
-        capacities=capacities,
-        epsilon=epsilon,
-        table=table,
-    )
-    return PlannedSplit.of(profile.workers, parts)
+def route_for(
+    rows: DataFrame, key: KeyColumns, profile: KeyProfile, partitioner: Partitioner
+) -> Route:
+    """Native where possible, unless drawing parts by hash would raise max/mean by over 1.5 %.
 
-
-def whole_keys(
-    profile: KeyProfile, capacities: Capacities, epsilon: float, table: int
-) -> RoutingTable:
-    """The routing table of the profile's heavy keys, none of them cut."""
-    parts = plan_split(
-        profile.keys,
-        profile.counts,
-        profile.rest,
-        capacities=capacities,
-        epsilon=epsilon,
-        table=table,
-        whole=True,
+    Then each task counts its rows instead, if the order of the rows may matter.
+    """
+    route = Route.of(partitioner)
+    if route.lowering == "online" or not isinstance(partitioner, PlannedSplit):
+        return route
+    if partitioner.need is Need.WHOLE_KEY:
+        return route
+    may_count = is_replayable(rows) or checksums_are_on(rows)
+    noisy = (
+        forecast(profile, partitioner, drawn=True).max_over_mean
+        > forecast(profile, partitioner).max_over_mean + _DRAW_COST
     )
-    return RoutingTable(profile.workers, parts.keys, parts.owners)
+    if noisy and may_count:
+        return Route.of(partitioner, "online")
+    if _rows_differ(rows, key, partitioner):
+        return route
+    if may_count:
+        return Route.of(partitioner, "native", "position")
+    _log.warning(
+        "the rows of the split keys are alike and come out of a shuffle: their shares may be uneven"
+    )
+    return route
 
 
 def check_legal(scheme: str, need: Need) -> None:
-    """Refuse a scheme that does not keep the promise, naming those that do."""
-    if not promise(scheme).keeps(need):
-        legal = [name for name in ALL if promise(name).keeps(need)]
+    """Raise unless the scheme gives the guarantee that the work needs, naming those that do."""
+    if not guarantee(scheme).keeps(need):
+        legal = [name for name in ALL if guarantee(name).keeps(need) and _runs_on_spark(name)]
         raise NeedError(
-            f"{scheme} does not keep the promise {need.value}; these do: {', '.join(legal)}"
+            f"{scheme} does not guarantee {need.value}; these schemes do: {', '.join(legal)}"
         )
 
 
-def promise(scheme: str) -> Need:
-    """The promise that a scheme of this name keeps on more than one worker."""
+def guarantee(scheme: str) -> Need:
+    """The guarantee of a scheme of this name on more than one worker."""
     if scheme == PlannedSplit.scheme:
-        return Need.MERGEABLE  # With an empty table it would promise whole keys.
+        return Need.MERGEABLE  # With an empty table it would keep whole keys.
     # Two workers: with a single one every scheme keeps keys whole.
     return scheme_named(scheme)(workers=2).need  # type: ignore[call-arg]
 
 
-def _named(
-    profile: KeyProfile, scheme: str, capacities: Capacities, epsilon: float, table: int
-) -> Partitioner:
+def _runs_on_spark(scheme: str) -> bool:
+    return not scheme_named(scheme)(workers=2).coordinated  # type: ignore[call-arg]
+
+
+def whole_keys(profile: KeyProfile, settings: PlanSettings) -> RoutingTable:
+    """The routing table of the profile's heavy keys, none of them cut."""
+    parts = _table(profile, settings, whole=True)
+    return RoutingTable(profile.workers, parts.keys, parts.owners)
+
+
+def _planned_split(profile: KeyProfile, settings: PlanSettings) -> PlannedSplit:
+    return PlannedSplit.of(profile.workers, _table(profile, settings))
+
+
+def _table(profile: KeyProfile, settings: PlanSettings, whole: bool = False) -> SplitTable:
+    return plan_split(
+        profile.keys,
+        profile.counts,
+        profile.rest,
+        capacities=settings.capacities,
+        epsilon=settings.epsilon,
+        table=settings.table,
+        whole=whole,
+    )
+
+
+def _named(profile: KeyProfile, scheme: str, settings: PlanSettings) -> Partitioner:
     if scheme == "planned-split":
-        return planned(profile, capacities, epsilon, table)
+        return _planned_split(profile, settings)
     if scheme in ("routing-table", "offline-greedy"):
-        return whole_keys(profile, capacities, epsilon, table)
+        return whole_keys(profile, settings)
     return build(scheme, profile.workers)
 
 
-def _whole(
-    profile: KeyProfile, capacities: Capacities, epsilon: float, table: int, hashed: float
-) -> Choice:
-    routes = whole_keys(profile, capacities, epsilon, table)
-    level = forecast(profile, routes, capacities).max_over_mean
+def _whole(profile: KeyProfile, settings: PlanSettings, hashed: float) -> Choice:
+    routes = whole_keys(profile, settings)
+    level = forecast(profile, routes, settings.capacities).max_over_mean
     hottest = float(profile.counts[0]) / profile.rows if profile.counts.size else 0.0
     bound = ""
     if hottest * profile.workers > GOOD_ENOUGH:
@@ -127,7 +149,7 @@ def _whole(
             f"; one key alone has {hottest:.1%} of the rows, {hottest * profile.workers:.2f} times "
             "a worker's share, and only a mergeable operation could split it"
         )
-    if level > 0.95 * hashed and capacities is None:
+    if level > 0.95 * hashed and settings.capacities is None:
         why = f"whole keys cannot be placed better than hashing does ({hashed:.2f} times the mean)"
         return Choice(KeyGrouping(profile.workers), why + bound, plain=True)
     why = (
@@ -135,3 +157,17 @@ def _whole(
         f"{routes.keys.size} keys brings it to {level:.2f}{bound}"
     )
     return Choice(routes, why)
+
+
+def _rows_differ(rows: DataFrame, key: KeyColumns, split: PlannedSplit) -> bool:
+    """Whether the first rows of the keys that are cut can be told apart by their content."""
+    cut = split.keys if split.cut is None else split.cut
+    first = rows.select(key.hash.alias("key"), content_hash(rows).alias("content"))
+    seen = (
+        first.where(F.col("key").isin(cut.view(np.int64).tolist()))
+        .limit(20_000)
+        .groupBy("key")
+        .agg(F.count(F.lit(1)).alias("rows"), F.count_distinct("content").alias("different"))
+        .collect()
+    )
+    return all(row["different"] >= 0.9 * row["rows"] for row in seen)

@@ -1,129 +1,222 @@
-"""Which way the rows of one verb go: by a plan, by a named scheme, or as plain Spark sends them."""
+"""The one door to a route: a request is checked when it is made, and becomes a plan."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 
-from unskew._spark.frames.keys import key_columns
-from unskew._spark.planning.choice import check_legal
-from unskew._spark.planning.plan import Plan, default_workers, plan
-from unskew._spark.planning.statistics import check_sample, check_table
-from unskew._spark.routing.placement import place
-from unskew._spark.routing.worker_column import WORKER, Draw, Lowering, free_name, with_worker
-from unskew.errors import NeedError, ParameterError, UnknownNameError
-from unskew.partitioners import KeyGrouping, Need, Partitioner
-from unskew.partitioners.contract import check_epsilon, check_workers
+from unskew._spark.frames.keys import KeyColumns
+from unskew._spark.planning.choice import check_legal, choose, route_for
+from unskew._spark.planning.forecast import forecast
+from unskew._spark.planning.plan import Plan
+from unskew._spark.planning.settings import PlanSettings
+from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
+from unskew._spark.routing.route import Route
+from unskew.errors import KeyTypeError, NeedError, ParameterError, ParameterTypeError
+from unskew.partitioners import Need
+from unskew.partitioners.contract import check_workers, need_named
 from unskew.partitioners.serialization import build
+from unskew.partitioners.split_planning import TABLE
 
 _log = logging.getLogger("unskew")
 
 MEASURED = ("auto", "planned-split", "routing-table", "offline-greedy")
-"""Schemes that are drawn up from the frequencies of the keys."""
-
-SETTINGS = ("capacities", "epsilon", "table", "sample")
-"""What a verb hands on to `plan`."""
+"""Schemes that are made from the frequencies of the keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """A partitioner for the rows of one DataFrame, or the word to leave them to Spark."""
+@dataclass(frozen=True, slots=True, eq=False)
+class RoutingRequest:
+    """Rows, their key, and how the user wants them routed; all of it is checked.
 
-    key: tuple[str, ...]
-    partitioner: Partitioner
-    lowering: Lowering = "auto"
-    draw: Draw = "content"
-    plain: bool = False
+    Nothing behind it checks scheme, workers or settings again.
+    """
 
-    @property
-    def workers(self) -> int:
-        """How many workers the rows are spread over."""
-        return self.partitioner.workers
-
-    def place(self, rows: DataFrame) -> tuple[DataFrame, str]:
-        """The rows on their workers' partitions, and the name of the worker column."""
-        name = free_name(rows, WORKER)
-        routed = with_worker(
-            rows, self.key, self.partitioner, name=name, lowering=self.lowering, draw=self.draw
-        )
-        return place(routed, name, self.workers), name
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What the user asks of a verb, before anything is measured."""
-
-    workers: int | None
+    rows: DataFrame
+    key: KeyColumns
+    need: Need
     scheme: str | Plan
-    settings: Mapping[str, Any]
+    workers: int
+    settings: PlanSettings
+    given: Mapping[str, Any]
+    """Workers, scheme and settings as the user gave them."""
 
-    def check(self, need: Need) -> None:
-        """Refuse what cannot be, before any job runs."""
-        if self.workers is not None:
-            check_workers(self.workers)
-        self._check_settings()
+    @classmethod
+    def of(
+        cls,
+        rows: DataFrame,
+        key: str | Sequence[str],
+        *,
+        need: Need,
+        workers: int | None = None,
+        scheme: str | Plan = "auto",
+        settings: Mapping[str, Any] | None = None,
+    ) -> RoutingRequest:
+        """Check everything that can be checked before a job runs."""
+        columns = KeyColumns.of(rows, key)
+        settings = settings or {}
+        if not isinstance(scheme, str | Plan):
+            raise ParameterTypeError("scheme", scheme, "the name of a scheme or a Plan")
+        if isinstance(scheme, Plan):
+            _check_workers_of(scheme, workers)
+            _check_settings_of(scheme, settings)
+            scheme.check_key(columns)
+        given = {**settings, "workers": workers, "scheme": scheme}
+        count = _workers(rows, scheme, workers)
+        checked = PlanSettings.of({} if isinstance(scheme, Plan) else settings, count)
+        return cls(rows, columns, need, scheme, count, checked, given).needing(need)
+
+    def needing(self, need: Need) -> RoutingRequest:
+        """The same request for work that needs `need`; raises if its scheme is illegal there."""
         if isinstance(self.scheme, Plan):
-            _check_given(self.scheme, need, self.workers)
-            _check_bound(self.scheme, self.settings)
+            _check_need_of(self.scheme, need)
         elif self.scheme != "auto":
             check_legal(self.scheme, need)
+        return replace(self, need=need)
 
-    def _check_settings(self) -> None:
-        for name in self.settings:
-            if name not in SETTINGS:
-                raise UnknownNameError("setting", name, SETTINGS)
-        check_epsilon(self.settings.get("epsilon", 1.0))
-        check_sample(self.settings.get("sample"))
-        check_table(self.settings.get("table", 0))
+    def on(self, rows: DataFrame) -> RoutingRequest:
+        """The same request for other rows with the same key columns."""
+        return replace(self, rows=rows)
 
-    def route(self, rows: DataFrame, key: str | Sequence[str], need: Need) -> Route:
-        """Decide, reading the rows once if the scheme asks for the keys' frequencies."""
-        self.check(need)
-        columns = tuple(key_columns(rows, key))
+    def plan(self) -> Plan:
+        """Decide; reads the rows once if the scheme is made from the frequencies of the keys."""
         if isinstance(self.scheme, Plan):
-            return _given(self.scheme, columns)
+            return self.scheme
         if self.scheme not in MEASURED:
-            workers = default_workers(rows) if self.workers is None else self.workers
-            return Route(columns, build(self.scheme, workers))
-        made = plan(rows, columns, self.workers, need=need, scheme=self.scheme, **self.settings)
-        return _given(made, columns)
+            return self._unmeasured(self.scheme)
+        return self.plan_from(self.profile())
+
+    def plan_from(self, profile: KeyProfile) -> Plan:
+        """Decide from statistics."""
+        assert isinstance(self.scheme, str)
+        choice = choose(profile, self.need, self.scheme, self.settings)
+        route = route_for(self.rows, self.key, profile, choice.partitioner)
+        expected = forecast(
+            profile,
+            choice.partitioner,
+            self.settings.capacities,
+            drawn=route.lowering == "native",
+        )
+        _log.info("%s: %s", choice.partitioner.scheme, choice.why)
+        route = replace(route, plain=choice.plain)
+        return self._made(route, choice.why, profile.rows, expected, profile.method)
+
+    def profile(self) -> KeyProfile:
+        """The statistics of the rows' keys, in one job."""
+        return profile_keys(self.rows, self.key, self.workers, self.settings.sample)
+
+    def left_to_spark(self, why: str) -> Plan:
+        """A plan that leaves the rows to Spark; the reason is logged."""
+        _log.info("plain Spark: %s", why)
+        return self._made(Route.to_spark(self.workers), why)
+
+    def _unmeasured(self, scheme: str) -> Plan:
+        return self._made(Route.of(build(scheme, self.workers)), "requested")
+
+    def _made(self, route: Route, why: str, *measured: Any) -> Plan:
+        types = tuple(field.dataType.simpleString() for field in self.key.fields)
+        return Plan(self.key.names, types, route, self.need, why, *measured)
 
 
-def leave_to_spark(columns: Sequence[str], why: str) -> Route:
-    """No route at all, and the reason in the log."""
-    _log.info("plain Spark: %s", why)
-    return Route(tuple(columns), KeyGrouping(1), plain=True)
+def plan_pair(left: RoutingRequest, right: RoutingRequest) -> Plan:
+    """One plan for whole keys of both sides, made from the rows of both."""
+    check_same_types(left.key, right.key)
+    if isinstance(left.scheme, Plan) or left.scheme not in MEASURED:
+        return left.plan()
+    return left.plan_from(together(left.profile(), right.profile()))
 
 
-def _given(made: Plan, columns: tuple[str, ...]) -> Route:
-    if made.key != columns:
-        raise ParameterError(f"the plan is for the key {made.key}, but the rows are by {columns}")
-    return Route(columns, made.partitioner, made.lowering, made.draw, made.plain)
-
-
-def _check_given(made: Plan, need: Need, workers: int | None) -> None:
-    if workers not in (None, made.workers):
-        raise ParameterError(f"workers={workers}, but the plan has workers={made.workers}")
-    if not made.partitioner.need.keeps(need):
-        raise NeedError(
-            f"the plan's {made.partitioner.scheme} does not keep the promise {need.value}; "
-            f"make one with plan(..., need={need.value!r})"
+def check_same_types(left: KeyColumns, right: KeyColumns) -> None:
+    """Raise if the keys' types differ: 1 as INT and as BIGINT have different hashes."""
+    for mine, theirs in left.differing_types(right):
+        raise KeyTypeError(
+            f"column {mine.name!r} is {mine.dataType.simpleString()} on the left and "
+            f"{theirs.name!r} is {theirs.dataType.simpleString()} on the right; cast one of them"
         )
 
 
-def _check_bound(made: Plan, settings: Mapping[str, Any]) -> None:
+def plan(
+    rows: DataFrame,
+    key: str | Sequence[str],
+    workers: int | None = None,
+    *,
+    need: Need | str = Need.MERGEABLE,
+    scheme: str = "auto",
+    capacities: Sequence[float] | None = None,
+    epsilon: float = 0.005,
+    table: int = TABLE,
+    sample: float | None = None,
+) -> Plan:
+    """Measure the keys of `rows` in one pass and decide how to spread them over `workers`.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows, or others with keys like theirs.
+    key : str or list of str
+        The column or columns that the rows are grouped by.
+    workers : int, optional
+        How many partitions there will be; the shuffle partitions of the session if not given.
+    need : Need or {"whole-key", "mergeable", "any-row"}
+        What the work needs of the rows of one key; schemes that do not guarantee it are refused.
+    scheme : str
+        The name of a scheme; "auto" picks by need and skew, and gives the reason.
+    capacities : list of float, optional
+        The relative speed of each worker; all alike if not given.
+    epsilon : float
+        By how much a worker may exceed its fair share.
+    table : int
+        The most keys that are routed by name; all others go by their hash.
+    sample : float, optional
+        Share of the rows to read, above 0 and at most 1; all if not given.
+
+    Returns
+    -------
+    Plan
+        With `explain()`, `apply(rows)`, `with_worker(rows)`, `to_json()`.
+    """
+    settings = {"capacities": capacities, "epsilon": epsilon, "table": table, "sample": sample}
+    request = RoutingRequest.of(
+        rows, key, need=need_named(need), workers=workers, scheme=scheme, settings=settings
+    )
+    # A plan always has a forecast, so that every scheme is measured.
+    return request.plan_from(request.profile())
+
+
+def _workers(rows: DataFrame, scheme: str | Plan, workers: int | None) -> int:
+    if isinstance(scheme, Plan):
+        return scheme.workers
+    if workers is None:
+        return int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    check_workers(workers)
+    return workers
+
+
+def _check_workers_of(made: Plan, workers: int | None) -> None:
+    if workers not in (None, made.workers):
+        raise ParameterError(f"workers={workers}, but the plan has workers={made.workers}")
+
+
+def _check_settings_of(made: Plan, settings: Mapping[str, Any]) -> None:
     for name in settings:
         if name != "table":
             raise ParameterError(
-                f"{name} shapes a plan, and this one is made; give it to plan(...)"
+                f"{name} shapes a plan, and this plan is complete; give it to plan(...)"
             )
     entries = getattr(made.partitioner, "keys", ())
     if len(entries) > settings.get("table", len(entries)):
         raise ParameterError(
             f"the plan names {len(entries)} keys, more than table={settings['table']}; "
             f"make one with plan(..., table={settings['table']})"
+        )
+
+
+def _check_need_of(made: Plan, need: Need) -> None:
+    if not made.partitioner.need.keeps(need):
+        raise NeedError(
+            f"the plan's {made.partitioner.scheme} does not guarantee {need.value}; "
+            f"make one with plan(..., need={need.value!r})"
         )

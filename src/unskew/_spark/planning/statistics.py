@@ -1,4 +1,4 @@
-"""One cheap pass over the rows: how many, how many keys, which are heavy, what hashing would do.
+"""Key statistics in one pass: rows, distinct keys, heavy keys, and the loads of hashing.
 
 Rows are grouped by the worker that their key's hash picks, and each group keeps a count, a sketch
 of its frequent keys (Spark's own `approx_top_k`) and one of its distinct keys. A sketch per worker
@@ -16,23 +16,21 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from unskew._spark.frames.keys import column, key_columns, key_hash
+from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.routing.native import by_hash
-from unskew.checking import check_number, check_whole
-from unskew.errors import ParameterError
 from unskew.partitioners import KeyGrouping
-from unskew.partitioners.contract import KeyHashes, check_workers
+from unskew.partitioners.contract import KeyHashes
 
 COUNTERS = 50_000
 """How many keys are tracked by all the sketches of a task together."""
 
 _FULLEST = 0.75  # The sketch drops keys when its map, a power of two, is this full.
-_ERROR = 3.5  # Its promise: no count is wrong by more than this share of rows / map size.
+_ERROR = 3.5  # Its guarantee: no count is wrong by more than this share of rows / map size.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyProfile:
-    """What one pass learns about the keys of a DataFrame, for a number of workers."""
+    """The key statistics of a DataFrame, for a number of workers."""
 
     workers: int
     rows: int
@@ -53,25 +51,18 @@ class KeyProfile:
 
     @property
     def rest(self) -> NDArray[np.float64]:
-        """What the keys that are not heavy bring to each worker by their hash."""
+        """The rows that keys which are not heavy bring to each worker by their hash."""
         owners = KeyGrouping(self.workers).router().route(self.keys)
         heavy = np.bincount(owners, self.counts, minlength=self.workers)
         return np.maximum(self.loads - heavy, 0.0)
 
 
 def profile_keys(
-    rows: DataFrame, key: str | Sequence[str], workers: int, sample: float | None = None
+    rows: DataFrame, key: KeyColumns, workers: int, sample: float | None = None
 ) -> KeyProfile:
     """Run the pass: one job that reads `rows` once, or a `sample` of them."""
-    check_workers(workers)
-    check_sample(sample)
-    names = key_columns(rows, key)
     tracked = min(max(COUNTERS // workers, 256), 10_000)
-    hashed = key_hash(rows, names)
-    any_null = F.lit(False)
-    for name in names:
-        any_null = any_null | column(name).isNull()
-    slim = rows.select(hashed.alias("hash"), any_null.alias("empty"))
+    slim = rows.select(key.hash.alias("hash"), key.any_null.alias("empty"))
     groups = (
         (slim if sample is None else slim.sample(sample, 42))
         .groupBy(by_hash(F.col("hash"), workers).alias("worker"))
@@ -86,23 +77,23 @@ def profile_keys(
     return _profile(groups, workers, tracked, sample)
 
 
-def check_sample(sample: float | None) -> None:
-    """Refuse a share of the rows that is none."""
-    if sample is None:
-        return
-    check_number("sample", sample)
-    if not 0 < sample <= 1:
-        raise ParameterError(f"sample={sample} is not in 0..1; 0.1 reads the statistics of a tenth")
-
-
-def check_table(table: int) -> None:
-    """Refuse a bound for a plan's table that no statistics could fill."""
-    check_whole("table", table)
-    if not 0 <= table <= COUNTERS:
-        raise ParameterError(
-            f"table={table} is not in 0..{COUNTERS}, the keys that the statistics can name; "
-            "light keys need no entry, they go by their hash"
-        )
+def together(one: KeyProfile, other: KeyProfile) -> KeyProfile:
+    """The statistics of the rows of both."""
+    keys, where = np.unique(np.concatenate([one.keys, other.keys]), return_inverse=True)
+    counts = np.zeros(keys.size)
+    np.add.at(counts, where, np.concatenate([one.counts, other.counts]))
+    order = np.lexsort((keys, -counts))
+    return KeyProfile(
+        one.workers,
+        one.rows + other.rows,
+        max(one.distinct, other.distinct),
+        one.nulls + other.nulls,
+        one.loads + other.loads,
+        keys[order],
+        counts[order],
+        one.error + other.error,
+        f"{one.method}, of each side",
+    )
 
 
 def _profile(groups: Sequence[Any], workers: int, tracked: int, sample: float | None) -> KeyProfile:

@@ -1,22 +1,24 @@
-"""Which way the rows of a stream go. The plan of a query is fixed when it starts, so either the
-router learns on line, in every task of every micro-batch, or its table is there beforehand."""
+"""The door for streams: a streaming plan is fixed when the query starts.
+
+Either the router learns online, in every task of every micro-batch, or its table is made before.
+"""
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
 
-from unskew._spark.frames.physical_plan import CHECKSUMS, checksums_are_on, physical_plan
-from unskew._spark.planning.plan import Plan, default_workers, plan
-from unskew._spark.planning.request import MEASURED, Route, Wish
-from unskew._spark.routing.worker_column import Draw, Lowering, lowered, order_matters
-from unskew.errors import ParameterError, RetryError
-from unskew.partitioners import KeyGrouping, Need, Partitioner
+from unskew._spark.frames.keys import KeyColumns
+from unskew._spark.frames.physical_plan import check_order_may_matter
+from unskew._spark.planning.plan import Plan
+from unskew._spark.planning.request import MEASURED, RoutingRequest, plan
+from unskew._spark.routing.route import Route
+from unskew.errors import ParameterError
+from unskew.partitioners import KeyGrouping, Need
 from unskew.partitioners.serialization import build
 
 _log = logging.getLogger("unskew")
@@ -26,118 +28,128 @@ LEARNING = "w-choices"
 task on, with fewer replicas than PoRC on batches of any size. Two choices are not enough for a key
 with more than 2 / workers of the rows."""
 
-_SHUFFLED = re.compile(r"\b(\w*Exchange|Coalesce|Sample|\w*Union)\b")
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The way of the rows, and why in one sentence."""
+    """The route of a stream's rows, and why in one sentence."""
 
-    route: Route | None
-    """None: Spark does the whole aggregation."""
+    key: KeyColumns
+    """The columns that decide the route: some or all of the grouping key's."""
+    route: Route
     why: str
 
     def __str__(self) -> str:
-        if self.route is None:
+        if self.route.plain:
             return f"plain Spark: {self.why}"
         scheme = self.route.partitioner.scheme
         return f"{scheme} on {self.route.workers} workers: {self.why}"
 
 
-@dataclass(frozen=True, slots=True)
-class StreamWish:
-    """What the user asks of a stream's verb."""
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamRequest:
+    """How the user wants the rows of a stream routed; all of it is checked."""
 
-    workers: int | None
-    scheme: str | Plan
+    request: RoutingRequest
     history: DataFrame | None
-    settings: Mapping[str, Any]
+    """Rows whose keys are like those to come."""
 
-    def check(self) -> None:
-        """Refuse what cannot be, before any job runs."""
-        Wish(self.workers, self.scheme, self.settings).check(Need.MERGEABLE)
-        if self.history is not None and (
-            isinstance(self.scheme, Plan) or self.scheme not in MEASURED
-        ):
-            raise ParameterError(
-                "history is for schemes that are drawn up from frequencies: "
-                f"{', '.join(MEASURED)}; the scheme given needs none"
-            )
-        if self.history is None and self.settings:
-            raise ParameterError(
-                f"{', '.join(self.settings)} belong to a plan, and a stream has none without "
-                "history=, rows whose keys are like those to come"
-            )
-        if self.history is not None and self.history.isStreaming:
-            raise ParameterError("history must be a batch of rows; read it with spark.read")
+    @classmethod
+    def of(
+        cls,
+        stream: DataFrame,
+        key: Sequence[str],
+        *,
+        workers: int | None,
+        scheme: str | Plan,
+        history: DataFrame | None,
+        settings: Mapping[str, Any],
+    ) -> StreamRequest:
+        """Check everything that can be checked before the query starts."""
+        _check_history(history, scheme, settings)
+        routed = [name for name in key if history is None or name in history.columns]
+        if isinstance(scheme, Plan) and set(scheme.key) <= set(key):
+            routed = list(scheme.key)
+        request = RoutingRequest.of(
+            stream, routed, need=Need.MERGEABLE, workers=workers, scheme=scheme, settings=settings
+        )
+        return cls(request, history)
 
-    def decide(self, stream: DataFrame, key: Sequence[str]) -> Decision:
-        """The way of rows whose partial results are made in Python; logged."""
-        decision = self._decided(stream, key)
-        _log.info("stream by %s: %s", ", ".join(key), decision)
+    @property
+    def scheme(self) -> str | Plan:
+        """The scheme as the user gave it."""
+        return self.request.scheme
+
+    @property
+    def workers(self) -> int:
+        """How many workers the rows are spread over."""
+        return self.request.workers
+
+    def decide(self) -> Decision:
+        """The route of rows whose partial results are made in Python; logged."""
+        return self._logged(*self._decided())
+
+    def left_to_spark(self, why: str) -> Decision:
+        """Spark does the whole aggregation."""
+        return self._logged(Route.to_spark(self.workers), why)
+
+    def _decided(self) -> tuple[Route, str]:
+        scheme = self.scheme
+        if isinstance(scheme, Plan):
+            return self._planned(scheme, "a plan made before")
+        if self.history is not None:
+            given = {
+                name: value
+                for name, value in self.request.given.items()
+                if name not in ("workers", "scheme")
+            }
+            made = plan(self.history, self.request.key.names, self.workers, scheme=scheme, **given)
+            made.check_key(self.request.key)
+            return self._planned(made, f"planned from history; {made.why}")
+        if scheme in MEASURED and scheme != "auto":
+            raise ParameterError(
+                f"{scheme} is made from frequencies, and a stream cannot be read in advance: "
+                "give history=, rows whose keys are like those to come, or a plan made of them; "
+                f"{LEARNING} learns as it routes, and replanned plans between batches"
+            )
+        if scheme == "auto":
+            why = "nothing is known of the keys, so every task learns them"
+            return self._checked(Route.of(build(LEARNING, self.workers))), why
+        return self._checked(Route.of(build(scheme, self.workers))), "requested"
+
+    def _planned(self, made: Plan, why: str) -> tuple[Route, str]:
+        if made.plain:
+            # Aggregates in Python have no plain form on a stream; by hash they are as good.
+            return Route.of(KeyGrouping(made.workers)), f"{why} (keys are level)"
+        if made.route.draw == "position":
+            # Spark does not number the rows of a stream; a task can.
+            return self._checked(Route.of(made.partitioner, "online")), why
+        return self._checked(made.route), why
+
+    def _checked(self, route: Route) -> Route:
+        if route.order_matters:
+            check_order_may_matter(self.request.rows, route.partitioner.scheme)
+        return route
+
+    def _logged(self, route: Route, why: str) -> Decision:
+        decision = Decision(self.request.key, route, why)
+        _log.info("stream by %s: %s", ", ".join(self.request.key.names), decision)
         return decision
 
-    def _decided(self, stream: DataFrame, key: Sequence[str]) -> Decision:
-        if isinstance(self.scheme, Plan):
-            return _planned(stream, self.scheme, key, "a plan made before")
-        if self.history is not None:
-            known = [name for name in key if name in self.history.columns]
-            made = plan(
-                self.history, known, self.workers, scheme=self.scheme, **dict(self.settings)
-            )
-            return _planned(stream, made, key, f"planned from history; {made.why}")
-        if self.scheme in MEASURED and self.scheme != "auto":
+
+def _check_history(
+    history: DataFrame | None, scheme: str | Plan, settings: Mapping[str, Any]
+) -> None:
+    if history is None:
+        if settings:
             raise ParameterError(
-                f"{self.scheme} is drawn up from frequencies, and a stream cannot be read "
-                "beforehand: give history=, rows whose keys are like those to come, or a plan "
-                f"made of them; {LEARNING} learns as it routes, and replanned plans between batches"
+                f"{', '.join(settings)} belong to a plan, and a stream has none without "
+                "history=, rows whose keys are like those to come"
             )
-        workers = default_workers(stream) if self.workers is None else self.workers
-        asked = self.scheme != "auto"
-        partitioner = build(self.scheme if asked else LEARNING, workers)
-        why = "asked for" if asked else "nothing is known of the keys, so every task learns them"
-        return _routed(stream, tuple(key), partitioner, why)
-
-
-def left_to_spark(why: str, key: Sequence[str]) -> Decision:
-    """No route at all, and the reason in the log."""
-    decision = Decision(None, why)
-    _log.info("stream by %s: %s", ", ".join(key), decision)
-    return decision
-
-
-def _planned(stream: DataFrame, made: Plan, key: Sequence[str], why: str) -> Decision:
-    if not set(made.key) <= set(key):
-        raise ParameterError(
-            f"the plan is for the key {made.key}, but the stream is by {tuple(key)}"
-        )
-    if made.plain:
-        # Aggregates in Python have no plain form on a stream; by hash they are as good.
-        return _routed(stream, made.key, KeyGrouping(made.workers), f"{why} (keys are level)")
-    return _routed(stream, made.key, made.partitioner, why, made.lowering, made.draw)
-
-
-def _routed(
-    stream: DataFrame,
-    key: tuple[str, ...],
-    partitioner: Partitioner,
-    why: str,
-    lowering: Lowering = "auto",
-    draw: Draw = "content",
-) -> Decision:
-    if draw == "position":
-        # Spark numbers no rows of a stream; a task can.
-        lowering, draw = "online", "content"
-    if lowered(partitioner, lowering) == "online" and order_matters(partitioner):
-        _check_order_may_matter(stream, partitioner.scheme)
-    return Decision(Route(key, partitioner, lowering, draw), why)
-
-
-def _check_order_may_matter(stream: DataFrame, scheme: str) -> None:
-    if checksums_are_on(stream) or not _SHUFFLED.search(physical_plan(stream)):
         return
-    raise RetryError(
-        f"{scheme} routes rows in the order in which they come, and this stream comes out of a "
-        f"shuffle: a task that runs again would send them elsewhere. Set {CHECKSUMS[0]} and "
-        f"{CHECKSUMS[1]} to true, or route right after reading"
-    )
+    if isinstance(scheme, Plan) or scheme not in MEASURED:
+        raise ParameterError(
+            "history is for schemes that are made from frequencies: "
+            f"{', '.join(MEASURED)}; the scheme given needs none"
+        )
+    if history.isStreaming:
+        raise ParameterError("history must be a batch of rows; read it with spark.read")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from unskew._spark.frames.keys import key_hash
+from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.stateful.commits import LayerFile
 from unskew._spark.stateful.files import Files
 from unskew._spark.stateful.layers import COLUMNS, Layer, PlacedState, placed
@@ -67,7 +67,7 @@ def write(layer: DataFrame, seen: Observation, files: Files, batch: int) -> Laye
 def _routed(batch: DataFrame, state: PlacedState, key: tuple[str, ...]) -> DataFrame:
     """Each row on its worker; kept, for both the look-up of state and the processor read it."""
     hashed = batch.select(
-        key_hash(batch, list(key)).alias("hash"), F.struct(batch["*"]).alias("row")
+        KeyColumns.of(batch, list(key)).hash.alias("hash"), F.struct(batch["*"]).alias("row")
     )
     routed = hashed.select(state.home.alias("slot"), "hash", "row")
     return placed(routed, state.slots.workers).localCheckpoint(eager=False)

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from unskew._spark.frames.keys import key_columns
+from unskew._spark.frames.keys import KeyColumns
 from unskew.errors import KeyTypeError, ParameterError, UnknownNameError
 
 STATE, OUTPUT, REPORT = 0, 1, 2
@@ -45,7 +45,7 @@ class StateShape:
         event_time: str | None,
     ) -> StateShape:
         """Check columns and types against the stream's."""
-        names = key_columns(stream, key)
+        names = list(KeyColumns.of(stream, key).names)
         exact = {name.lower(): name for name in stream.columns}
         names = [name if name in stream.columns else exact[name.lower()] for name in names]
         for name in names:

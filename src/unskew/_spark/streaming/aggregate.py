@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from unskew._spark.engine.aggregate_functions import States
 from unskew._spark.engine.native_aggregates import NativeAggregate, native
 from unskew._spark.frames.keys import column
-from unskew._spark.planning.stream_request import Decision, StreamWish, left_to_spark
+from unskew._spark.planning.stream_request import Decision, StreamRequest
 from unskew._spark.streaming.algebraic import algebraic
 from unskew._spark.streaming.state_store_merge import (
     STATE,
@@ -43,7 +43,7 @@ class Aggregation:
         cls,
         rows: DataFrame,
         key: tuple[str, ...],
-        wish: StreamWish,
+        request: StreamRequest,
         mode: Mode,
         columns: Sequence[Column | Aggregate],
         named: Mapping[str, Column | Aggregate],
@@ -58,8 +58,8 @@ class Aggregation:
                 "Spark's aggregates cannot run beside aggregates in Python; take unskew's "
                 "(count, sum, mean, min, max) instead, or run two queries"
             )
-        if in_spark and wish.scheme == "auto":
-            return cls(rows, key, mode, wanted, known, left_to_spark(_BY_SPARK, key))
+        if in_spark and request.scheme == "auto":
+            return cls(rows, key, mode, wanted, known, request.left_to_spark(_BY_SPARK))
         if mixed:
             raise NeedError(
                 "Spark's own aggregates came as columns and cannot be taken apart into partial "
@@ -67,15 +67,15 @@ class Aggregation:
             )
         if not in_spark:
             check_mode(mode, [rows.schema[name] for name in key])
-        return cls(rows, key, mode, wanted, known, wish.decide(rows, key))
+        return cls(rows, key, mode, wanted, known, request.decide())
 
     def run(self) -> DataFrame:
         """The aggregates as a stream."""
         names = list(map(column, self.key))
         route = self.decision.route
-        if route is None:
+        if route.plain:
             return self.rows.groupBy(*names).agg(*map(self._whole, self.wanted))
-        placed, worker = route.place(self.rows)
+        placed, worker = route.place(self.rows, self.decision.key)
         slim = placed.drop(worker)
         aggregates: dict[str, Aggregate] = dict(self.wanted)  # type: ignore[arg-type]
         if len(self.forms) == len(aggregates):
@@ -91,7 +91,7 @@ class Aggregation:
         """How it runs, in lines."""
         route = self.decision.route
         lines = [f"route     {self.decision}"]
-        if route is None:
+        if route.plain:
             return "\n".join([*lines, "partial   by Spark, in each task that reads", _STORE])
         lines.append(
             f"partial   in Python, one for each worker and {', '.join(self.key)} in a batch"

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from unskew._spark.monitoring.feeds import Feed
 from unskew._spark.planning.plan import Plan
-from unskew._spark.planning.stream_request import StreamWish
+from unskew._spark.planning.stream_request import StreamRequest
 from unskew._spark.streaming.aggregate import Aggregation
 from unskew._spark.streaming.function_partials import check_parts, costly_partials
 from unskew._spark.streaming.replan.stream import ReplannedStream, replanned_stream
@@ -63,10 +63,11 @@ def groupBy(  # noqa: N802 - PySpark's name
     GroupedStream
         With `agg`, `applyInArrow`, `replanned` and `explain`.
     """
-    wish = StreamWish(workers, scheme, history, settings)
-    wish.check()
     rows, names = keyed(stream, keys)
-    return GroupedStream(rows, names, wish, mode)
+    request = StreamRequest.of(
+        rows, names, workers=workers, scheme=scheme, history=history, settings=settings
+    )
+    return GroupedStream(rows, names, request, mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class GroupedStream:
 
     rows: DataFrame
     key: tuple[str, ...]
-    wish: StreamWish
+    request: StreamRequest
     mode: Mode
 
     def agg(self, *columns: Column | Aggregate, **named: Column | Aggregate) -> DataFrame:
@@ -102,9 +103,8 @@ class GroupedStream:
         key were cut into parts. All output modes.
         """
         struct = check_parts(self.rows, self.key, func, schema, merge)
-        decision = self.wish.decide(self.rows, self.key)
-        assert decision.route is not None
-        placed, worker = decision.route.place(self.rows)
+        decision = self.request.decide()
+        placed, worker = decision.route.place(self.rows, decision.key)
         partials = costly_partials(self.rows, self.key, func, struct)
         parts = partials.of(placed.drop(worker), self.key, decision.route.workers)
         return parts.groupBy(*self.key).agg(*merge)
@@ -118,7 +118,7 @@ class GroupedStream:
         `store`, a folder, exactly once. Start `.writeStream`, read `.result()`. `feeds` get the
         record of each batch.
         """
-        return replanned_stream(self.rows, self.key, self.wish, store, columns, named, feeds)
+        return replanned_stream(self.rows, self.key, self.request, store, columns, named, feeds)
 
     def explain(self, *columns: Column | Aggregate, **named: Column | Aggregate) -> None:
         """Print how `agg` with these arguments would run, and why."""
@@ -127,4 +127,4 @@ class GroupedStream:
     def _aggregation(
         self, columns: Sequence[Column | Aggregate], named: Mapping[str, Column | Aggregate]
     ) -> Aggregation:
-        return Aggregation.of(self.rows, self.key, self.wish, self.mode, columns, named)
+        return Aggregation.of(self.rows, self.key, self.request, self.mode, columns, named)

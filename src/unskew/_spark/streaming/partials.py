@@ -23,9 +23,9 @@ from pyspark.sql.types import (
 )
 
 from unskew._spark.frames.arrow_types import arrow_schema
+from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import column
 from unskew._spark.monitoring.hot_keys import key_at, to_text, top
-from unskew._spark.routing.worker_column import free_name
 from unskew._spark.streaming.key_groups import KeyGroups
 
 OBSERVED = "unskew"
@@ -76,7 +76,7 @@ class Partials:
     ) -> DataFrame:
         """The key's columns and the partial results; what each worker did is observed."""
         fields = {field.name: field for field in placed.schema}
-        report = free_name(placed.select(*map(column, key)), _REPORT)
+        report = helper_name("report", key)
         keys = StructType([StructField(name, fields[name].dataType) for name in key])
         schema = StructType([*keys, *self.schema]).add(report, _REPORT_TYPE)
         # The key's columns come first and may come again: fold has a place for each.

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
-from unskew._spark.frames.keys import check_rows, column, key_columns
+from unskew._spark.frames.keys import KeyColumns, check_rows, column
 from unskew.errors import ParameterError, ParameterTypeError
 
 SESSION = "spark.sessionWindow"
@@ -39,11 +39,11 @@ def keyed(stream: DataFrame, keys: Sequence[Key]) -> tuple[DataFrame, tuple[str,
         # Not withColumn: on Spark Connect it loses what marks a window of an event time.
         stream = stream.select("*", each)
         names.append(name)
-    found = key_columns(stream, names)
+    found = KeyColumns.of(stream, names).names
     _check_windows(stream, found)
     if len(set(found)) < len(found):
         raise ParameterError(f"the key names a column twice: {', '.join(found)}")
-    return stream, tuple(found)
+    return stream, found
 
 
 def _check_windows(stream: DataFrame, names: Sequence[str]) -> None:

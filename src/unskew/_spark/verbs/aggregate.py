@@ -14,8 +14,7 @@ from pyspark.sql import functions as F
 
 from unskew._spark.engine.aggregate_functions import StateFunctions
 from unskew._spark.engine.native_aggregates import NativeAggregate, native
-from unskew._spark.frames.keys import column
-from unskew._spark.planning.request import Wish, leave_to_spark
+from unskew._spark.planning.request import RoutingRequest
 from unskew.aggregates import Aggregate
 from unskew.errors import ParameterError, UnknownNameError
 from unskew.partitioners import Need
@@ -26,27 +25,26 @@ _STATE = "__unskew_state"
 
 
 def aggregated(
-    rows: DataFrame,
-    key: Sequence[str],
-    wish: Wish,
+    request: RoutingRequest,
     columns: Sequence[Column | Aggregate],
     named: Mapping[str, Column | Aggregate],
 ) -> DataFrame:
     """One row for each key: its columns, then the aggregates."""
+    rows = request.rows
     wanted = checked(rows, [*((title(each), each) for each in columns), *named.items()])
     forms = {name: native(rows, each) for name, each in wanted if not isinstance(each, Column)}
     known = {name: form for name, form in forms.items() if form is not None}
     mixed = len(forms) < len(wanted)
-    if len(known) == len(forms) and (mixed or wish.scheme == "auto"):
-        return _whole(rows, key, wish, [_expression(pair, known) for pair in wanted])
+    if len(known) == len(forms) and (mixed or request.scheme == "auto"):
+        return _whole(request, [_expression(pair, known) for pair in wanted])
     if len(known) == len(forms):
-        return _in_two_steps(rows, key, wish, known)
+        return _in_two_steps(request, known)
     if mixed:
         raise ParameterError(
             "Spark's aggregates cannot run beside aggregates in Python; take unskew's "
             "(count, sum, mean, min, max) instead, or aggregate twice and join"
         )
-    return _in_python(rows, key, wish, dict(wanted), known)  # type: ignore[arg-type]
+    return _in_python(request, dict(wanted), known)  # type: ignore[arg-type]
 
 
 def _expression(
@@ -58,24 +56,21 @@ def _expression(
     return each.alias(name) if name else each
 
 
-def _whole(
-    rows: DataFrame, key: Sequence[str], wish: Wish, expressions: Sequence[Column]
-) -> DataFrame:
+def _whole(request: RoutingRequest, expressions: Sequence[Column]) -> DataFrame:
     """All rows of a key in one place: as Spark does it, or as the scheme says."""
-    names = list(map(column, key))
-    if wish.scheme == "auto":
-        leave_to_spark(key, "it combines these aggregates before the shuffle")
-        return rows.groupBy(*names).agg(*expressions)
+    names = request.key.columns
+    if request.scheme == "auto":
+        request.left_to_spark("it combines these aggregates before the shuffle")
+        return request.rows.groupBy(*names).agg(*expressions)
     # Spark's own aggregates came as columns: they cannot be taken apart into partial ones.
-    placed, worker = wish.route(rows, key, Need.WHOLE_KEY).place(rows)
+    route = request.needing(Need.WHOLE_KEY).plan().route
+    placed, worker = route.place(request.rows, request.key)
     return placed.groupBy(worker, *names).agg(*expressions).drop(worker)
 
 
-def _in_two_steps(
-    rows: DataFrame, key: Sequence[str], wish: Wish, forms: Mapping[str, NativeAggregate]
-) -> DataFrame:
-    placed, worker = wish.route(rows, key, Need.MERGEABLE).place(rows)
-    names = list(map(column, key))
+def _in_two_steps(request: RoutingRequest, forms: Mapping[str, NativeAggregate]) -> DataFrame:
+    placed, worker = request.plan().route.place(request.rows, request.key)
+    names = request.key.columns
     states = {name: f"{_STATE}{number}" for number, name in enumerate(forms)}
     partial = [form.partial.alias(states[name]) for name, form in forms.items()]
     merged = [form.merge(F.col(states[name])).alias(name) for name, form in forms.items()]
@@ -83,19 +78,17 @@ def _in_two_steps(
 
 
 def _in_python(
-    rows: DataFrame,
-    key: Sequence[str],
-    wish: Wish,
+    request: RoutingRequest,
     aggregates: Mapping[str, Aggregate],
     known: Mapping[str, NativeAggregate],
 ) -> DataFrame:
+    rows, names = request.rows, request.key.columns
     functions = StateFunctions.of(rows, list(aggregates.values()))
-    route = wish.route(rows, key, Need.MERGEABLE)
-    names = list(map(column, key))
+    route = request.plan().route
     if route.plain:
         done = rows.groupBy(*names).agg(functions.whole(functions.input).alias(_STATE))
     else:
-        placed, worker = route.place(rows)
+        placed, worker = route.place(rows, request.key)
         partial = placed.groupBy(worker, *names).agg(functions.fold(functions.input).alias(_STATE))
         done = partial.groupBy(*names).agg(functions.merge(F.col(_STATE)).alias(_STATE))
     results = []

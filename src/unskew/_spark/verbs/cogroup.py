@@ -16,9 +16,7 @@ from unskew._spark.engine.group_functions import (
     form_of,
     hiding_both,
 )
-from unskew._spark.frames.keys import column
-from unskew._spark.planning.pairs import check_same_types, route_both
-from unskew._spark.planning.request import Wish
+from unskew._spark.planning.request import RoutingRequest, check_same_types, plan_pair
 from unskew.errors import ParameterError
 from unskew.partitioners import Need
 
@@ -27,18 +25,24 @@ from unskew.partitioners import Need
 class Cogrouped:
     """Two DataFrames with a key each, waiting for a function of both groups."""
 
-    left: DataFrame
-    right: DataFrame
-    left_key: tuple[str, ...]
-    right_key: tuple[str, ...]
-    wish: Wish
+    left: RoutingRequest
+    right: RoutingRequest
 
-    def __post_init__(self) -> None:
-        if len(self.left_key) != len(self.right_key):
+    @classmethod
+    def of(cls, left: RoutingRequest, right: RoutingRequest) -> Cogrouped:
+        """Check that both sides can be routed alike."""
+        if len(left.key.names) != len(right.key.names):
             raise ParameterError(
-                f"cogroup by {self.left_key} and {self.right_key}: give both as many columns"
+                f"cogroup by {left.key.names} and {right.key.names}: give both as many columns"
             )
-        check_same_types(self.left, self.left_key, self.right, self.right_key)
+        check_same_types(left.key, right.key)
+        if right.given not in (left.given, {"workers": None, "scheme": "auto"}):
+            asked = ", ".join(f"{name}={value!r}" for name, value in right.given.items())
+            raise ParameterError(
+                f"both sides of a cogroup take one route, and the right side asks for {asked}; "
+                "give workers, scheme and settings to the left groupBy only"
+            )
+        return cls(left, right)
 
     def applyInArrow(self, func: Function, schema: StructType | str) -> DataFrame:  # noqa: N802
         """Map both groups of each key by a function of two Arrow tables, the key first or not."""
@@ -50,17 +54,18 @@ class Cogrouped:
 
     def _applied(self, func: Function, schema: StructType | str, groups: Groups) -> DataFrame:
         form_of(func, groups=2)
-        self.wish.check(Need.WHOLE_KEY)
-        routes = route_both(self.left, self.right, self.left_key, self.right_key, self.wish)
-        keys = [list(map(column, key)) for key in (self.left_key, self.right_key)]
-        if routes[0].plain:
-            both = self.left.groupBy(*keys[0]).cogroup(self.right.groupBy(*keys[1]))
+        left, right = self.left, self.right
+        route = plan_pair(left.needing(Need.WHOLE_KEY), right).route
+        here, there = left.key.columns, right.key.columns
+        if route.plain:
+            both = left.rows.groupBy(*here).cogroup(right.rows.groupBy(*there))
             return _apply(both, func, schema, groups)
-        (left, here), (right, there) = (
-            route.place(rows) for route, rows in zip(routes, (self.left, self.right), strict=True)
+        placed_left, left_worker = route.place(left.rows, left.key)
+        placed_right, right_worker = route.place(right.rows, right.key)
+        both = placed_left.groupBy(left_worker, *here).cogroup(
+            placed_right.groupBy(right_worker, *there)
         )
-        both = left.groupBy(here, *keys[0]).cogroup(right.groupBy(there, *keys[1]))
-        hidden = hiding_both(func, groups, [here, there], len(self.left_key))
+        hidden = hiding_both(func, groups, [left_worker, right_worker], len(here))
         return _apply(both, hidden, schema, groups)
 
 

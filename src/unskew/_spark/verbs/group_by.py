@@ -18,15 +18,15 @@ from unskew._spark.engine.group_functions import (
     hiding,
     in_one_call,
 )
-from unskew._spark.frames.keys import check_rows, column, key_columns
+from unskew._spark.frames.keys import check_rows
 from unskew._spark.frames.schemas import struct_of
 from unskew._spark.planning.plan import Plan
-from unskew._spark.planning.request import Wish
+from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.verbs.aggregate import aggregated
 from unskew._spark.verbs.cogroup import Cogrouped
 from unskew._spark.verbs.merge import apply_and_merge, check_keys_merge, check_merge
 from unskew.aggregates import Aggregate
-from unskew.errors import ParameterError
+from unskew.errors import ParameterError, ParameterTypeError
 from unskew.partitioners import Need
 
 
@@ -69,18 +69,18 @@ def groupBy(  # noqa: N802 - PySpark's name
                 f"groupBy takes column names, not {type(name).__name__}; "
                 "add the expression to the rows with withColumn first"
             )
-    wish = Wish(workers, scheme, settings)
-    wish.check(Need.MERGEABLE)
-    return Grouped(rows, tuple(key_columns(rows, names)), wish)
+    return Grouped(
+        RoutingRequest.of(
+            rows, names, need=Need.MERGEABLE, workers=workers, scheme=scheme, settings=settings
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
     """Rows with a key, waiting for a verb."""
 
-    rows: DataFrame
-    key: tuple[str, ...]
-    wish: Wish
+    request: RoutingRequest
 
     def agg(self, *columns: Column | Aggregate, **named: Column | Aggregate) -> DataFrame:
         """One row for each key with the aggregates of its rows.
@@ -88,7 +88,7 @@ class Grouped:
         Takes unskew's aggregates (`count`, `top_k` …), a user's own, and Spark's, as columns.
         What Spark combines before its shuffle is left to Spark, unless a scheme is asked for.
         """
-        return aggregated(self.rows, self.key, self.wish, columns, named)
+        return aggregated(self.request, columns, named)
 
     def applyInArrow(  # noqa: N802
         self, func: Function, schema: StructType | str, merge: Function | None = None
@@ -121,7 +121,9 @@ class Grouped:
 
     def cogroup(self, other: Grouped) -> Cogrouped:
         """Bring each group together with the other's group of the same key."""
-        return Cogrouped(self.rows, other.rows, self.key, other.key, self.wish)
+        if not isinstance(other, Grouped):
+            raise ParameterTypeError("other", other, "rows grouped by unskew.groupBy")
+        return Cogrouped.of(self.request, other.request)
 
     def _applied(
         self, func: Function, schema: StructType | str, merge: Function | None, groups: Groups
@@ -130,30 +132,32 @@ class Grouped:
         schema = struct_of(schema)
         if merge is not None:
             return self._merged(func, schema, merge, groups)
-        route = self.wish.route(self.rows, self.key, Need.WHOLE_KEY)
+        request = self.request.needing(Need.WHOLE_KEY)
+        route = request.plan().route
         if route.plain:
             return _apply(self._plain(), func, schema, groups)
-        placed, worker = route.place(self.rows)
-        hidden = hiding(func, groups, [worker], len(self.key))
-        return _apply(placed.groupBy(worker, *map(column, self.key)), hidden, schema, groups)
+        placed, worker = route.place(request.rows, request.key)
+        hidden = hiding(func, groups, [worker], len(request.key.names))
+        return _apply(placed.groupBy(worker, *request.key.columns), hidden, schema, groups)
 
     def _merged(
         self, func: Function, schema: StructType, merge: Function, groups: Groups
     ) -> DataFrame:
-        check_keys_merge(self.rows, self.key, groups)
+        request = self.request
+        check_keys_merge(request.key, groups)
         check_merge(merge, schema, groups)
-        route = self.wish.route(self.rows, self.key, Need.MERGEABLE)
+        route = request.plan().route
         whole = in_one_call(func, merge)
         if route.plain and whole is not None:
             return _apply(self._plain(), whole, schema, groups)
-        return apply_and_merge(self.rows, route, func, schema, merge, groups)
+        return apply_and_merge(request.rows, request.key, route, func, schema, merge, groups)
 
     def _plain(self) -> GroupedData:
-        rows = self.rows
-        if self.wish.workers is not None:
+        rows, key = self.request.rows, self.request.key.columns
+        if self.request.given["workers"] is not None:
             # Given a number, Spark does not pack costly groups into fewer tasks for being small.
-            rows = rows.repartition(self.wish.workers, *map(column, self.key))
-        return rows.groupBy(*map(column, self.key))
+            rows = rows.repartition(self.request.workers, *key)
+        return rows.groupBy(*key)
 
 
 def _apply(

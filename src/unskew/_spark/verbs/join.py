@@ -9,25 +9,23 @@ finds no partner, and a row whose key is not there is never copied.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from unskew._spark.frames.keys import check_rows, column, key_columns
+from unskew._spark.frames.helper_columns import helper_name
+from unskew._spark.frames.keys import check_rows
 from unskew._spark.frames.physical_plan import physical_plan
-from unskew._spark.planning.join_planning import JoinRoutes, check_join_scheme, join_routes
-from unskew._spark.planning.pairs import same_types
+from unskew._spark.planning.join import JoinPlan, leave_join_to_spark, plan_join_routes
 from unskew._spark.planning.plan import Plan
-from unskew._spark.planning.request import Wish
-from unskew._spark.routing.placement import place
-from unskew._spark.routing.worker_column import WORKER, free_name
+from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.routing.route import place
 from unskew._spark.verbs.join_sides import Side
-from unskew.errors import KeyTypeError, ParameterError, UnknownNameError
-
-_log = logging.getLogger("unskew")
+from unskew.errors import KeyTypeError, NeedError, ParameterError, UnknownNameError
+from unskew.partitioners import Need, PlannedSplit
 
 _KINDS = {
     "inner": "inner",
@@ -44,7 +42,6 @@ _KINDS = {
     "leftanti": "anti",
 }
 _PRESERVED = {"inner": "", "left": "l", "right": "r", "full": "lr", "semi": "", "anti": "l"}
-_MATCH = "__unskew_match"
 
 
 def join(
@@ -82,66 +79,125 @@ def join(
     DataFrame
         The rows of `left.join(right, on, how)`, in any order.
     """
-    check_rows("left", left)
-    check_rows("right", right)
-    kind = _kind(how)
-    wish = Wish(workers, scheme, settings)
-    keys = _checked_keys(left, right, on)
-    check_join_scheme(wish)
-    if not same_types(left, keys, right, keys):
-        return _different_types(left, right, keys, kind, wish)
-    if wish.scheme == "auto" and "BroadcastHashJoin" in physical_plan(
-        _plain(left, right, keys, kind)
-    ):
-        _log.info("plain Spark: it broadcasts one side of the join")
-        return _plain(left, right, keys, kind)
-    if kind in ("semi", "anti"):
-        # What the right side has more of each key changes nothing; without it, nothing is hot.
-        right = right.select(*map(column, keys)).distinct()
-    routes = join_routes(left, right, keys, wish, right_may_split=kind not in ("semi", "anti"))
-    if routes is None:
-        return _plain(left, right, keys, kind)
-    return _joined(left, right, keys, kind, routes)
+    asked = _Join.of(left, right, on, how, workers, scheme, settings)
+    return asked.run(asked.plan())
 
 
-def _joined(
-    left: DataFrame, right: DataFrame, keys: list[str], kind: str, routes: JoinRoutes
-) -> DataFrame:
-    worker = free_name(right, free_name(left, WORKER))
-    preserved = _PRESERVED[kind]
-    here = Side(left, keys, routes.left, "l" in preserved, f"{_MATCH}_left")
-    there = Side(right, keys, routes.right, "r" in preserved, f"{_MATCH}_right")
-    placed = [
-        place(side.routed(worker, other.rows), worker, routes.workers)
-        for side, other in ((here, there), (there, here))
-    ]
-    how = {"semi": "inner", "anti": "left"}.get(kind, kind)
-    both = placed[0].join(placed[1], [*keys, worker], how)
-    lonely = _lonely(here, there) | _lonely(there, here)
-    if kind == "anti":
-        lonely = lonely | F.col(there.mark).isNotNull()
-    return both.where(~lonely).drop(worker, here.mark, there.mark)
+def plan_join(
+    left: DataFrame,
+    right: DataFrame,
+    on: str | Sequence[str],
+    how: str = "inner",
+    *,
+    workers: int | None = None,
+    scheme: str | Plan = "auto",
+    **settings: Any,
+) -> JoinPlan:
+    """Decide how `join` with the same arguments would run, without running it.
+
+    Parameters
+    ----------
+    left, right, on, how, workers, scheme, **settings
+        As in `join`.
+
+    Returns
+    -------
+    JoinPlan
+        With `explain()`, the reason `why`, and the expected `max_over_mean`.
+    """
+    return _Join.of(left, right, on, how, workers, scheme, settings).plan()
 
 
-def _lonely(side: Side, other: Side) -> Column:
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """A join that was asked for, checked."""
+
+    left: RoutingRequest
+    right: RoutingRequest
+    kind: str
+
+    @classmethod
+    def of(
+        cls,
+        left: DataFrame,
+        right: DataFrame,
+        on: str | Sequence[str],
+        how: str,
+        workers: int | None,
+        scheme: str | Plan,
+        settings: Mapping[str, Any],
+    ) -> _Join:
+        check_rows("left", left)
+        check_rows("right", right)
+        kind = _kind(how)
+        names = _names(on)
+        try:
+            here, there = (
+                RoutingRequest.of(
+                    side,
+                    names,
+                    need=Need.MERGEABLE if scheme == PlannedSplit.scheme else Need.WHOLE_KEY,
+                    workers=workers,
+                    scheme=scheme,
+                    settings=settings,
+                )
+                for side in (left, right)
+            )
+        except NeedError as problem:
+            raise NeedError(f"{problem}, planned-split (which copies the other side)") from None
+        if scheme != "auto" and here.key.differing_types(there.key):
+            raise KeyTypeError(
+                f"{', '.join(names)}: the types differ between left and right, and equal keys "
+                "would have different hashes; cast one side"
+            )
+        return cls(here, there, kind)
+
+    def plan(self) -> JoinPlan:
+        left, right = self.left, self.right
+        if left.key.differing_types(right.key):
+            why = "the key's types differ between left and right"
+            return leave_join_to_spark(left, why)
+        if left.scheme == "auto" and "BroadcastHashJoin" in physical_plan(self._plain()):
+            return leave_join_to_spark(left, "it broadcasts one side of the join")
+        return plan_join_routes(left, self._reduced(), right_may_split=not self._only_filters)
+
+    def run(self, plan: JoinPlan) -> DataFrame:
+        if plan.plain:
+            return self._plain()
+        left, right = self.left, self._reduced()
+        beside = (left.rows, right.rows)
+        worker = helper_name("worker", *beside)
+        preserved = _PRESERVED[self.kind]
+        here = Side(left, plan.left, "l" in preserved, helper_name("match_left", *beside))
+        there = Side(right, plan.right, "r" in preserved, helper_name("match_right", *beside))
+        placed = [
+            place(side.routed(worker, other.request.rows), worker, plan.workers)
+            for side, other in ((here, there), (there, here))
+        ]
+        how = {"semi": "inner", "anti": "left"}.get(self.kind, self.kind)
+        both = placed[0].join(placed[1], [*left.key.names, worker], how)
+        unmatched = _is_unmatched_copy(here, there) | _is_unmatched_copy(there, here)
+        if self.kind == "anti":
+            unmatched = unmatched | F.col(there.has_match).isNotNull()
+        return both.where(~unmatched).drop(worker, here.has_match, there.has_match)
+
+    @property
+    def _only_filters(self) -> bool:
+        return self.kind in ("semi", "anti")
+
+    def _reduced(self) -> RoutingRequest:
+        """The right side; only its distinct keys where these are all that matters."""
+        if not self._only_filters:
+            return self.right
+        return self.right.on(self.right.rows.select(*self.right.key.columns).distinct())
+
+    def _plain(self) -> DataFrame:
+        return self.left.rows.join(self.right.rows, list(self.left.key.names), self.kind)
+
+
+def _is_unmatched_copy(side: Side, other: Side) -> Column:
     """A copy that found no partner here, of a row that has partners elsewhere."""
-    return F.coalesce(F.col(side.mark), F.lit(False)) & F.col(other.mark).isNull()
-
-
-def _plain(left: DataFrame, right: DataFrame, keys: list[str], kind: str) -> DataFrame:
-    return left.join(right, keys, kind)
-
-
-def _different_types(
-    left: DataFrame, right: DataFrame, keys: list[str], kind: str, wish: Wish
-) -> DataFrame:
-    if wish.scheme != "auto":
-        raise KeyTypeError(
-            f"{', '.join(keys)}: the types differ between left and right, and equal keys would "
-            "have different hashes; cast one side"
-        )
-    _log.info("plain Spark: the key's types differ between left and right")
-    return _plain(left, right, keys, kind)
+    return F.coalesce(F.col(side.has_match), F.lit(False)) & F.col(other.has_match).isNull()
 
 
 def _kind(how: str) -> str:
@@ -151,13 +207,11 @@ def _kind(how: str) -> str:
     return kind
 
 
-def _checked_keys(left: DataFrame, right: DataFrame, on: str | Sequence[str]) -> list[str]:
+def _names(on: str | Sequence[str]) -> list[str]:
     names = [on] if isinstance(on, str) else on
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise ParameterError(
             "join takes the names of columns that both sides have; rename one side's with "
             "withColumnRenamed where they differ"
         )
-    for side in (left, right):
-        key_columns(side, names)
     return list(names)

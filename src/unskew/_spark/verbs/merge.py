@@ -40,8 +40,8 @@ from unskew._spark.engine.group_functions import (
     merging_the_rest,
 )
 from unskew._spark.frames.arrow_types import arrow_schema
-from unskew._spark.frames.keys import column, key_hash
-from unskew._spark.planning.request import Route
+from unskew._spark.frames.keys import KeyColumns, column
+from unskew._spark.routing.route import Route
 from unskew.errors import KeyTypeError, SchemaError
 from unskew.partitioners import PlannedSplit
 from unskew.partitioners.contract import KeyHashes
@@ -55,6 +55,7 @@ _WHOLE = "__unskew_whole"
 
 def apply_and_merge(
     rows: DataFrame,
+    key: KeyColumns,
     route: Route,
     function: Function,
     schema: StructType,
@@ -62,20 +63,20 @@ def apply_and_merge(
     groups: Groups,
 ) -> DataFrame:
     """The partial results of every worker's share of a key, merged by key."""
-    helpers = [f"{_KEY}{number}" for number in range(len(route.key))]
-    keyed = rows.withColumns(_key_columns(rows, route.key, helpers, groups))
+    helpers = [f"{_KEY}{number}" for number in range(len(key.names))]
+    keyed = rows.withColumns(_key_columns(key, helpers, groups))
     kept = [StructField(name, keyed.schema[name].dataType) for name in helpers]
-    placed, worker = route.place(keyed)
+    placed, worker = route.place(keyed, key)
     cut = route.partitioner.cut if isinstance(route.partitioner, PlannedSplit) else None
     if cut is not None and isinstance(groups, ArrowGroups) and not _takes_batches(function, merge):
         kept.append(StructField(_WHOLE, IntegerType()))
-        placed = _marked(placed, route, worker, helpers, cut)
+        placed = _marked(placed, key, worker, helpers, cut)
         partial = finishing(function, merge, [worker], helpers, _WHOLE, schema.names)
         last = merging_the_rest(merge, [*helpers, _WHOLE], schema.names)
     else:
-        partial = keeping(function, groups, [worker], helpers, schema.names, len(route.key))
+        partial = keeping(function, groups, [worker], helpers, schema.names, len(helpers))
         last = hiding(merge, groups, helpers, len(helpers))
-    split = placed.groupBy(worker, *map(column, route.key))
+    split = placed.groupBy(worker, *key.columns)
     parts = _applied(split, partial, StructType([*schema.fields, *kept]), groups)
     return _applied(parts.groupBy(*(field.name for field in kept)), last, schema, groups)
 
@@ -85,10 +86,10 @@ def _takes_batches(function: Function, merge: Function) -> bool:
 
 
 def _marked(
-    placed: DataFrame, route: Route, worker: str, helpers: Sequence[str], cut: KeyHashes
+    placed: DataFrame, key: KeyColumns, worker: str, helpers: Sequence[str], cut: KeyHashes
 ) -> DataFrame:
     """Rows of whole keys with their worker instead of their key: all that the second step needs."""
-    is_cut = key_hash(placed, route.key).isin(cut.view(np.int64).tolist())
+    is_cut = key.hash.isin(cut.view(np.int64).tolist())
     keys = {name: F.when(is_cut, F.col(name)) for name in helpers}
     return placed.withColumns({_WHOLE: F.when(~is_cut, F.col(worker)), **keys})
 
@@ -138,12 +139,12 @@ def _in_words(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in schema)
 
 
-def check_keys_merge(rows: DataFrame, key: Sequence[str], groups: Groups) -> None:
+def check_keys_merge(key: KeyColumns, groups: Groups) -> None:
     """Refuse keys that pandas cannot carry."""
     if isinstance(groups, ArrowGroups):
         return
-    for name in key:
-        kind = rows.schema[name].dataType
+    for field in key.fields:
+        name, kind = field.name, field.dataType
         if isinstance(kind, StructType | ArrayType) or _is_collated(kind):
             raise KeyTypeError(
                 f"column {name!r} is {kind.simpleString()}: pandas would change such a key on its "
@@ -155,14 +156,12 @@ def _is_collated(kind: DataType) -> bool:
     return isinstance(kind, StringType) and kind.simpleString() != "string"
 
 
-def _key_columns(
-    rows: DataFrame, key: Sequence[str], helpers: Sequence[str], groups: Groups
-) -> dict[str, Column]:
+def _key_columns(key: KeyColumns, helpers: Sequence[str], groups: Groups) -> dict[str, Column]:
     if isinstance(groups, ArrowGroups):
-        return {helper: column(name) for helper, name in zip(helpers, key, strict=True)}
+        return dict(zip(helpers, key.columns, strict=True))
     return {
-        helper: _as_text(column(name), rows.schema[name].dataType)
-        for helper, name in zip(helpers, key, strict=True)
+        helper: _as_text(column(field.name), field.dataType)
+        for helper, field in zip(helpers, key.fields, strict=True)
     }
 
 

@@ -1,4 +1,4 @@
-"""`repartition` by key, with heavy keys where there is room."""
+"""`repartition` by key, with heavy keys placed where there is room."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from unskew._spark.frames.keys import column, key_columns
-from unskew._spark.planning.plan import Plan, default_workers
-from unskew._spark.planning.request import Wish
-from unskew._spark.routing.placement import place_by
+from unskew._spark.planning.plan import Plan
+from unskew._spark.planning.request import RoutingRequest
 from unskew.partitioners import Need
 from unskew.partitioners.contract import need_named
 
@@ -46,8 +44,10 @@ def repartition(
     DataFrame
         The same rows and columns.
     """
-    route = Wish(workers, scheme, settings).route(rows, key, need_named(need))
+    request = RoutingRequest.of(
+        rows, key, need=need_named(need), workers=workers, scheme=scheme, settings=settings
+    )
+    route = request.plan().route
     if route.plain:
-        count = default_workers(rows) if workers is None else workers
-        return rows.repartition(count, *map(column, key_columns(rows, key)))
-    return place_by(rows, route.key, route.partitioner, lowering=route.lowering, draw=route.draw)
+        return rows.repartition(request.workers, *request.key.columns)
+    return route.repartition(rows, request.key)

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from unskew._spark.engine.aggregate_functions import StateFunctions
-from unskew._spark.frames.keys import column, key_hash
+from unskew._spark.frames.keys import KeyColumns, column
 from unskew._spark.routing.native import by_hash
 from unskew._spark.streaming.state_store_merge import STATE
 from unskew.errors import InputError
@@ -55,7 +55,7 @@ class KeptParts:
         """How many rows the keys of one batch had."""
         rows = self.spark.read.parquet(self._folder(number)).where(column(ROWS) > 0)
         counted = (
-            rows.groupBy(key_hash(rows, self.key).alias("hash"))
+            rows.groupBy(KeyColumns.of(rows, self.key).hash.alias("hash"))
             .agg(F.sum(column(ROWS)).alias("rows"))
             .withColumn("worker", by_hash(F.col("hash"), workers))
             .persist()

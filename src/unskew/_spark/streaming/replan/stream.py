@@ -21,16 +21,15 @@ from pyspark.sql.utils import is_remote
 from unskew._spark.costs.samples import read
 from unskew._spark.engine.aggregate_functions import StateFunctions, States
 from unskew._spark.engine.native_aggregates import NativeAggregate, native
-from unskew._spark.frames.keys import column
+from unskew._spark.frames.helper_columns import helper_name
+from unskew._spark.frames.keys import KeyColumns, column
 from unskew._spark.frames.session_conf import stay_put
 from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.listener import figures_of, seconds_of
 from unskew._spark.monitoring.progress import BatchProgress
-from unskew._spark.planning.plan import default_workers
-from unskew._spark.planning.request import Route
-from unskew._spark.planning.stream_request import StreamWish
+from unskew._spark.planning.stream_request import StreamRequest
 from unskew._spark.routing.pinning import Pins
-from unskew._spark.routing.worker_column import WORKER, free_name, with_worker
+from unskew._spark.routing.route import Route
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew._spark.streaming.replan.partial_store import ROWS, KeptParts
 from unskew._spark.streaming.replan.planners import (
@@ -115,19 +114,17 @@ class ReplannedStream:
 
     def route(self) -> Route:
         """How the next batch is routed: as the last one asks for, or learning where none was."""
-        return Route(self.key, self.planner.partitioner(), lowering="online")
+        return Route.of(self.planner.partitioner(), "online")
 
     def _placed(self, batch: DataFrame) -> DataFrame:
         route = self.route()
         if not self.planner.pinned:
-            placed, worker = route.place(batch)
+            placed, worker = route.place(batch, KeyColumns.of(batch, self.key))
             return placed.drop(worker)
         if self._pins is None:
             self._pins = Pins.of(batch.sparkSession, self.planner.workers)
-        name = free_name(batch, WORKER)
-        routed = with_worker(
-            batch, route.key, route.partitioner, name=name, lowering=route.lowering
-        )
+        name = helper_name("worker", batch)
+        routed = route.with_worker(batch, KeyColumns.of(batch, self.key), name)
         return self._pins.place(routed, name)
 
     def _staying(self, batch: DataFrame) -> AbstractContextManager[None]:
@@ -168,7 +165,7 @@ class ReplannedStream:
 def replanned_stream(
     rows: DataFrame,
     key: tuple[str, ...],
-    wish: StreamWish,
+    request: StreamRequest,
     store: str,
     columns: Sequence[Aggregate],
     named: Mapping[str, Aggregate],
@@ -180,7 +177,7 @@ def replanned_stream(
             "replanned keeps its plan in the driver, and Spark Connect runs a batch's code "
             "elsewhere; use agg, whose routers learn on line, or a classic session"
         )
-    if wish.scheme not in _PLANNERS or wish.history is not None:
+    if request.scheme not in _PLANNERS or request.history is not None:
         raise ParameterError(
             f"replanned makes its own plan, by {' or '.join(_PLANNERS)}; "
             "leave other schemes and history away"
@@ -195,8 +192,7 @@ def replanned_stream(
             )
         aggregates[name] = each
     forms = {name: form for name, each in aggregates.items() if (form := native(rows, each))}
-    workers = default_workers(rows) if wish.workers is None else wish.workers
-    planner = _PLANNERS[str(wish.scheme)](workers)
+    planner = _PLANNERS[str(request.scheme)](request.workers)
     return ReplannedStream(rows, key, planner, aggregates, forms, store, (log_feed, *feeds))
 
 

@@ -1,0 +1,137 @@
+"""A route: rows of a key to their workers, and workers to partitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from unskew._spark.frames.helper_columns import helper_name
+from unskew._spark.frames.keys import KeyColumns, content_hash
+from unskew._spark.frames.physical_plan import check_order_may_matter
+from unskew._spark.routing.native import is_native, worker_expression
+from unskew._spark.routing.online import routed_by_task
+from unskew.errors import NeedError, ParameterError
+from unskew.partitioners import (
+    ConsistentRing,
+    KeyGrouping,
+    Need,
+    OfflineGreedy,
+    Partitioner,
+    RoutingTable,
+)
+
+Lowering = Literal["native", "online"]
+"""How a scheme runs: as a Catalyst expression, or as a router in each sending task."""
+Draw = Literal["content", "position"]
+"""What decides to which part of a split key a row belongs: a hash of its content (a pure function
+of the row, level only where the rows of the key differ) or of its position (always level, for rows
+that come in the same order when a task runs again)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How rows are sent to workers by their key; `plain` leaves them to Spark's own shuffle."""
+
+    partitioner: Partitioner
+    lowering: Lowering
+    draw: Draw = "content"
+    plain: bool = False
+
+    @classmethod
+    def of(
+        cls, partitioner: Partitioner, lowering: Lowering | None = None, draw: Draw = "content"
+    ) -> Route:
+        """The route of a partitioner, native where it can be unless `lowering` says otherwise."""
+        if partitioner.coordinated:
+            raise NeedError(
+                f"this {partitioner.scheme} needs one router shared by all tasks, which Spark "
+                "cannot provide; use another scheme, or estimate='local' where it has one"
+            )
+        possible: Lowering = "native" if is_native(partitioner) else "online"
+        if lowering not in (None, *get_args(Lowering)):
+            raise ParameterError(f"lowering={lowering!r} is not native or online")
+        if lowering == "native" and possible == "online":
+            raise ParameterError(
+                f"this {partitioner.scheme} cannot run natively: it learns as it routes, or its "
+                "table is too long; use lowering='online'"
+            )
+        return cls(partitioner, lowering or possible, draw)
+
+    @classmethod
+    def to_spark(cls, workers: int = 1) -> Route:
+        """The rows are left to Spark's own shuffle."""
+        return cls(KeyGrouping(workers), "native", plain=True)
+
+    @property
+    def workers(self) -> int:
+        """How many workers the rows are spread over."""
+        return self.partitioner.workers
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether other rows before a row can change where it goes."""
+        if self.lowering == "native":
+            return not self._is_pure
+        return not isinstance(
+            self.partitioner, KeyGrouping | ConsistentRing | OfflineGreedy | RoutingTable
+        )
+
+    @property
+    def _is_pure(self) -> bool:
+        """Whether a native route depends on nothing but the row."""
+        return self.draw == "content" or self.partitioner.need is Need.WHOLE_KEY
+
+    def with_worker(self, rows: DataFrame, key: KeyColumns, name: str | None = None) -> DataFrame:
+        """Add a column, INT, with each row's worker."""
+        name = name or helper_name("worker", rows)
+        if self.lowering == "online" or self._is_pure:
+            return rows.withColumn(name, self.worker(rows, key))
+        check_order_may_matter(rows, f"{self.partitioner.scheme} by position")
+        position = helper_name("position", rows, [name])
+        # A column of its own: an id that counts rows starts again at every mention.
+        numbered = rows.withColumn(position, F.xxhash64(F.monotonically_increasing_id()))
+        drawn = worker_expression(self.partitioner, key.hash, row_hash=F.col(position))
+        return numbered.withColumn(name, drawn).drop(position)
+
+    def worker(self, rows: DataFrame, key: KeyColumns) -> Column:
+        """The worker of each row as an INT, to be used once, on `rows`; draws are by content."""
+        if self.lowering == "native":
+            return worker_expression(self.partitioner, key.hash, content_hash(rows))
+        if self.order_matters and not rows.isStreaming:
+            check_order_may_matter(rows, self.partitioner.scheme)
+        return routed_by_task(self.partitioner, key.hash, self.order_matters)
+
+    def place(self, rows: DataFrame, key: KeyColumns) -> tuple[DataFrame, str]:
+        """The rows on their workers' partitions, and the name of the worker column.
+
+        After it, grouping by (worker, key) needs no second shuffle, provided that no Python
+        function comes between.
+        """
+        name = helper_name("worker", rows)
+        return place(self.with_worker(rows, key, name), name, self.workers), name
+
+    def repartition(self, rows: DataFrame, key: KeyColumns) -> DataFrame:
+        """The rows on their workers' partitions, with their columns as they were."""
+        if self.lowering == "native" and self._is_pure:
+            # Inside the shuffle the worker costs no column: as fast as Spark's own repartition.
+            return rows.repartitionById(self.workers, self.worker(rows, key))
+        name = helper_name("worker", rows)
+        routed = self.with_worker(rows, key, name)
+        return routed.repartitionById(self.workers, F.col(name)).drop(name)
+
+
+def place(rows: DataFrame, worker: str, workers: int) -> DataFrame:
+    """Send each row to the partition that the INT column `worker` names.
+
+    Spark wraps an id that is out of range and takes NULL for 0, in silence; here both fail the job.
+    """
+    ids = F.col(worker)
+    message = F.concat(F.lit("worker "), F.coalesce(ids.cast("string"), F.lit("NULL")))
+    message = F.concat(message, F.lit(f" is not in 0..{workers - 1}"))
+    checked = F.when(ids.between(0, workers - 1), ids.cast("int")).otherwise(
+        F.raise_error(message).cast("int")
+    )
+    return rows.withColumn(worker, checked).repartitionById(workers, F.col(worker))
