@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def rows(spark):
-    return one_hot_key(spark, rows=2_000, share=0.5).select("key", "id").cache()
+    return one_hot_key(spark, rows=2_000, keys=20, share=0.5).select("key", "id").cache()
 
 
 def both(left, right):
