@@ -130,11 +130,39 @@ def test_capacities_that_cannot_be_read(text):
         '{"scheme": "kg", "workers": {}}',
         '{"scheme": "routing-table", "workers": 4, "keys": ["x"]}',
         '{"scheme": "planned-split", "workers": 4, "keys": [1], "starts": [5]}',
+        3,
+        '{"scheme": "kg", "workers": [4]}',
+        '{"scheme": "routing-table", "workers": 4, "keys": [-1], "owners": [0]}',
+        '{"scheme": "routing-table", "workers": 4, "keys": [1.5], "owners": [0]}',
+        '{"scheme": "routing-table", "workers": 4, "keys": [true], "owners": [0]}',
+        '{"scheme": "routing-table", "workers": 4, "keys": [[1], [2, 3]], "owners": [0]}',
+        '{"scheme": "routing-table", "workers": 4, "base": 5}',
+        '{"scheme": "routing-table", "workers": 4, "base": {"workers": 4}}',
+        '{"scheme": "offline-greedy", "workers": 4, "counts": {"keys": 5, "counts": 3}}',
+        '{"scheme": "offline-greedy", "workers": 4, "counts": {"keys": [5]}}',
+        '{"scheme": "offline-greedy", "workers": 4, "counts": [[5, 1]]}',
+        '{"scheme": "full-knowledge", "workers": 4, "factors": [' + "9" * 400 + "]}",
     ],
 )
 def test_partitioners_that_cannot_be_read(text):
     with pytest.raises(ParameterError):
         from_json(text)
+
+
+@pytest.mark.parametrize("field", ["need", "chioces"])
+def test_a_partitioner_with_an_unknown_field(field):
+    with pytest.raises(UnknownNameError, match=f"no field of PartialKey '{field}'"):
+        from_json(f'{{"scheme": "pkg", "workers": 4, "{field}": 3}}')
+
+
+def test_our_own_bug_is_not_reported_as_a_wrong_document(monkeypatch):
+    def fail(self):
+        raise TypeError("a bug")
+
+    monkeypatch.setattr(PartialKey, "__post_init__", fail)
+    with pytest.raises(TypeError, match="a bug") as raised:
+        from_json('{"scheme": "pkg", "workers": 4}')
+    assert not isinstance(raised.value, UnskewError)
 
 
 @pytest.mark.parametrize("keys", [None, 3, "abc", [[1, 2], [3]], [{}], [object()]])

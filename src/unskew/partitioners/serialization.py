@@ -1,17 +1,17 @@
-"""Partitioners as JSON, and from the words of a command line."""
+"""Partitioners as JSON, and from a command line's settings."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from unskew.errors import ParameterError, UnknownNameError
+from unskew.checking import alternatives, array_scalar, check_value, field_types
+from unskew.errors import ParameterError, ParameterTypeError, UnknownNameError
 from unskew.partitioners import ALL
 from unskew.partitioners.contract import Partitioner
 
@@ -32,15 +32,17 @@ def from_json(text: str) -> Partitioner:
     >>> from_json('{"scheme": "kg", "workers": 4}')
     KeyGrouping(workers=4)
     """
+    if not isinstance(text, str | bytes | bytearray):
+        raise ParameterTypeError("text", text, "JSON as to_json writes it")
     try:
         document = json.loads(text)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ParameterError(
-            f"a partitioner is JSON as to_json writes it; this is not: {error}"
-        ) from None
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"a partitioner must be JSON as to_json writes it: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("scheme"), str):
-        raise ParameterError("a partitioner is a JSON object with a scheme, as to_json writes it")
-    partitioner: Partitioner = _decode(document, Partitioner)
+        raise ParameterError(
+            "a partitioner must be a JSON object with a scheme, as to_json writes it"
+        )
+    partitioner: Partitioner = _decode("partitioner", document, Partitioner)
     return partitioner
 
 
@@ -51,13 +53,7 @@ def build(scheme: str, workers: int, settings: Mapping[str, str] | None = None) 
     3
     """
     kind = scheme_named(scheme)
-    hints = typing.get_type_hints(kind)
-    known = {field.name for field in dataclasses.fields(typing.cast(Any, kind))} - {"workers"}
-    values: dict[str, Any] = {}
-    for name, text in (settings or {}).items():
-        if name not in known:
-            raise UnknownNameError(f"setting of {scheme}", name, known)
-        values[name] = parse_value(name, text, hints[name])
+    values = parse_settings(scheme, kind, settings or {}, fixed=("workers",))
     return kind(workers=workers, **values)  # type: ignore[call-arg]
 
 
@@ -68,33 +64,37 @@ def scheme_named(scheme: str) -> type[Partitioner]:
     return ALL[scheme]
 
 
-def parse_value(name: str, text: str, hint: Any) -> Any:
-    """The value of a setting that is given as text, by its type."""
-    for kind in _plain_kinds(hint):
+def parse_settings(
+    name: str, kind: type, settings: Mapping[str, str], fixed: Container[str] = ()
+) -> dict[str, Any]:
+    """The fields of the dataclass `kind` that are set as text, except those that are `fixed`."""
+    hints = {field: hint for field, hint in field_types(kind).items() if field not in fixed}
+    for field in settings:
+        if field not in hints:
+            raise UnknownNameError(f"setting of {name}", field, hints)
+    return {field: _parse(field, text, hints[field]) for field, text in settings.items()}
+
+
+def _parse(name: str, text: str, hint: Any) -> Any:
+    for kind in alternatives(hint):
         if kind is bool and text.lower() in ("true", "false"):
             return text.lower() == "true"
+        if kind is type(None) and text.lower() == "none":
+            return None
         if kind in (int, float):
             try:
                 return kind(text)
             except ValueError:
                 continue
-        if kind is str:
+        if kind is str or typing.get_origin(kind) is typing.Literal:
             return text
     raise ParameterError(f"{name}={text!r} cannot be read as {_describe(hint)}")
 
 
-def _plain_kinds(hint: Any) -> list[Any]:
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return [kind for part in typing.get_args(hint) for kind in _plain_kinds(part)]
-    if typing.get_origin(hint) is typing.Literal:
-        return [str]
-    return [hint]
-
-
 def _describe(hint: Any) -> str:
-    kinds = [kind for kind in _plain_kinds(hint) if kind in (bool, int, float, str)]
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
-    return " or ".join(names[kind] for kind in kinds) or "text; set it from Python"
+    words = [names[kind] for kind in alternatives(hint) if kind in names]
+    return " or ".join(words) or "text; set it from Python"
 
 
 def _encode(value: Any) -> Any:
@@ -107,25 +107,41 @@ def _encode(value: Any) -> Any:
     return value
 
 
-def _decode(value: Any, hint: Any) -> Any:
+def _decode(name: str, value: Any, hint: Any) -> Any:
+    """The value of a field; everything in it is checked before any class is called."""
     if isinstance(value, dict):
-        kind = _class_of(value, hint)
-        hints = typing.get_type_hints(kind)
-        fields = {name: _decode(part, hints[name]) for name, part in value.items() if name in hints}
-        fields.pop("scheme", None)
-        missing = _needed(kind) - set(fields)
-        if missing:
-            raise ParameterError(f"{kind.__name__} lacks {', '.join(sorted(missing))}; see to_json")
-        return kind(**fields)
-    if isinstance(value, list):
-        try:
-            return np.array(value, dtype=_dtype_of(hint))
-        except (ValueError, TypeError, OverflowError, IndexError) as error:
-            raise ParameterError(f"a partitioner's JSON has a list where {error}") from None
+        return _decode_object(name, value, hint)
+    scalars = [scalar for kind in alternatives(hint) if (scalar := array_scalar(kind)) is not None]
+    if isinstance(value, list) and scalars:
+        return _decode_array(name, value, np.dtype(scalars[0]))
+    check_value(name, value, hint)
     return value
 
 
-def _needed(kind: Any) -> set[str]:
+def _decode_object(name: str, value: dict[str, Any], hint: Any) -> Any:
+    kind = _class_of(name, value, hint)
+    hints = field_types(kind)
+    fields = {field: part for field, part in value.items() if field != "scheme"}
+    for field in fields:
+        if field not in hints:
+            raise UnknownNameError(f"field of {kind.__name__}", field, hints)
+    missing = _required(kind) - set(fields)
+    if missing:
+        raise ParameterError(f"{kind.__name__} lacks {', '.join(sorted(missing))}; see to_json")
+    return kind(**{field: _decode(field, part, hints[field]) for field, part in fields.items()})
+
+
+def _class_of(name: str, value: dict[str, Any], hint: Any) -> Any:
+    kinds = alternatives(hint)
+    if isinstance(value.get("scheme"), str) and Partitioner in kinds:
+        return scheme_named(value["scheme"])
+    for kind in kinds:
+        if dataclasses.is_dataclass(kind):
+            return kind
+    raise ParameterError(f"{name} must not be an object in a partitioner's JSON; see to_json")
+
+
+def _required(kind: Any) -> set[str]:
     return {
         field.name
         for field in dataclasses.fields(kind)
@@ -133,17 +149,23 @@ def _needed(kind: Any) -> set[str]:
     }
 
 
-def _class_of(value: dict[str, Any], hint: Any) -> Any:
-    if "scheme" in value:
-        return scheme_named(value["scheme"])
-    for kind in _plain_kinds(hint):
-        if dataclasses.is_dataclass(kind):
-            return kind
-    raise ParameterError(
-        "a partitioner's JSON has an object where it should have a value; see to_json"
-    )
+def _decode_array(name: str, value: list[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    whole = dtype.kind in "iu"
+    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if whole else (-(2**1023), 2**1023)
+    for number in _leaves(value):
+        if isinstance(number, bool) or not isinstance(number, int if whole else int | float):
+            raise ParameterTypeError(name, number, f"a number of an array of {dtype}")
+        if isinstance(number, int) and not low <= number <= high:
+            raise ParameterError(f"{name} has a number that does not fit into {dtype}")
+    try:
+        return np.array(value, dtype=dtype)
+    except ValueError:  # The numbers are checked: only the shape is left to be wrong.
+        raise ParameterError(f"{name} must be an array whose rows are equally long") from None
 
 
-def _dtype_of(hint: Any) -> Any:
-    """The scalar type in `NDArray[scalar]`, which is `ndarray[shape, dtype[scalar]]`."""
-    return typing.get_args(typing.get_args(hint)[1])[0]
+def _leaves(value: list[Any]) -> Iterator[Any]:
+    for part in value:
+        if isinstance(part, list):
+            yield from _leaves(part)
+        else:
+            yield part
