@@ -77,6 +77,40 @@ def empty_input_is_fine(partitioner: Partitioner, stream: KeyHashes) -> None:
     np.testing.assert_array_equal(router.route(stream), partitioner.router().route(stream))
 
 
+def static_routes_are_the_routers(partitioner: Partitioner, stream: KeyHashes) -> None:
+    """Where a scheme is plain data: whole keys by the letter, cut keys by workers and shares."""
+    static, cut = partitioner.static, partitioner.cut
+    if static is None:
+        assert (cut is not None) == (partitioner.max_replicas == 1)
+        return
+    assert cut is not None
+    assert (cut.size == 0) == (partitioner.max_replicas == 1)
+    whole = stream[~np.isin(stream, cut)]
+    for source in (0, 1):
+        routes = partitioner.router(source, 2).route(whole)
+        for draw in (0, 2**32 - 1):
+            draws = np.full(whole.size, draw, dtype=np.uint64)
+            np.testing.assert_array_equal(static.route(whole, draws), routes)
+    for key in np.intersect1d(cut, stream):
+        _check_shares(partitioner, key)
+
+
+def _check_shares(partitioner: Partitioner, key: np.uint64, rows: int = 2000) -> None:
+    static = partitioner.static
+    assert static is not None
+    entry = np.searchsorted(static.table.keys, key)
+    part = slice(static.table.starts[entry], static.table.starts[entry + 1])
+    shares = np.zeros(partitioner.workers)
+    np.add.at(shares, static.table.owners[part], static.table.shares[part])
+    same = np.full(rows, key)
+    draws = np.arange(rows, dtype=np.uint64) * np.uint64(2**32 // rows)
+    for routes in (partitioner.router().route(same), static.route(same, draws)):
+        counts = np.bincount(routes, minlength=partitioner.workers)
+        assert set(np.flatnonzero(counts)) <= set(static.table.owners[part].tolist())
+        # Draws are evenly spread, but a worker's part may lie in as many pieces as it has aliases.
+        np.testing.assert_allclose(counts, shares * rows, atol=0.02 * rows)
+
+
 PROMISES = (
     worker_ids_are_valid,
     routes_repeat,
@@ -85,4 +119,5 @@ PROMISES = (
     need_is_kept,
     copies_route_alike,
     empty_input_is_fine,
+    static_routes_are_the_routers,
 )

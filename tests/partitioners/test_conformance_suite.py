@@ -10,14 +10,15 @@ import pytest
 from tests.partitioners import conformance
 from tests.partitioners.streams import POOL
 
-from unskew.partitioners import ALL, Need
-from unskew.partitioners.contract import Independent
+from unskew.partitioners import ALL, KeyGrouping, Need, StaticRoutes
+from unskew.partitioners.contract import PartitionerBase
+from unskew.partitioners.static import SplitTable
 
 STREAM = np.tile(POOL[:20], 10)
 
 
 @dataclass(frozen=True)
-class Scheme(Independent):
+class Scheme(PartitionerBase):
     """Sends every row to worker 0: keeps every promise."""
 
     scheme: ClassVar[str] = "throw-away"
@@ -102,7 +103,38 @@ class FailsOnNothing(Scheme):
         return np.full(keys.size, keys.max() * np.uint64(0), dtype=np.int32)
 
 
+class StaticElsewhere(Scheme):
+    """Its data says that every key goes by its hash."""
+
+    static = KeyGrouping(4).static
+
+
+class SaysItCutsNothing(Scheme):
+    """Splits keys that it does not name."""
+
+    max_replicas: ClassVar[int] = 2
+    cut = np.empty(0, dtype=np.uint64)
+
+
+class OtherShares(Scheme):
+    """Sends all rows of a key to one of the two workers that its data names."""
+
+    max_replicas: ClassVar[int] = 2
+    static = StaticRoutes(
+        4,
+        SplitTable(
+            np.sort(POOL[:20]),
+            2 * np.arange(21),
+            np.tile(np.array([0, 1], dtype=np.int32), 20),
+            np.full(40, 0.5),
+        ),
+    )
+
+
 BROKEN = [
+    (StaticElsewhere, conformance.static_routes_are_the_routers),
+    (SaysItCutsNothing, conformance.static_routes_are_the_routers),
+    (OtherShares, conformance.static_routes_are_the_routers),
     (OutOfRange, conformance.worker_ids_are_valid),
     (WrongType, conformance.worker_ids_are_valid),
     (LosesARow, conformance.worker_ids_are_valid),

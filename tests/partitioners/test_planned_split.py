@@ -11,7 +11,6 @@ from unskew.errors import ParameterError
 from unskew.hashing import hash_ids
 from unskew.kernels.replanned import Interval
 from unskew.partitioners import Need, PlannedSplit
-from unskew.partitioners.planned_split import Lots
 from unskew.partitioners.split_planning import plan_split, planned_loads
 from unskew.partitioners.split_replanning import replan
 from unskew.sketches.key_counts import KeyCounts
@@ -83,7 +82,7 @@ def test_draws_follow_the_shares(shares):
         wanted,
     )
     draws = np.linspace(0, 2**32 - 1, 200_001).astype(np.uint64)
-    drawn = Lots.of(parts, plan.table).route(np.repeat(KEYS[:1], draws.size), draws)
+    drawn = plan.static.route(np.repeat(KEYS[:1], draws.size), draws)
     np.testing.assert_allclose(np.bincount(drawn, minlength=parts) / draws.size, wanted, atol=1e-3)
 
 

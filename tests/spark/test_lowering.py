@@ -20,7 +20,6 @@ from unskew.partitioners import (
     PlannedSplit,
     RoutingTable,
 )
-from unskew.partitioners.planned_split import Lots
 from unskew.sketches.key_counts import KeyCounts
 
 pytestmark = pytest.mark.spark
@@ -79,8 +78,8 @@ def test_native_planned_split_draws_by_the_rows_content(frame, key):
     plans = [PlannedSplit(workers, counts=counted(frame, key)) for workers in (1, 7, 500)]
     keys, contents, routes = routed(frame, key, *plans)
     for plan, workers in zip(plans, routes, strict=True):
-        lots = Lots.of(plan.workers, plan.table)
-        np.testing.assert_array_equal(workers, lots.route(keys, contents >> np.uint64(32)))
+        drawn = plan.static.route(keys, contents >> np.uint64(32))
+        np.testing.assert_array_equal(workers, drawn)
     assert np.unique(routes[1]).size == 7
 
 

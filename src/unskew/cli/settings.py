@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import cast
 
 from unskew.errors import ParameterError
-from unskew.partitioners import Partitioner
+from unskew.partitioners import Partitioner, scheme_named
 from unskew.partitioners.contract import check_workers
-from unskew.partitioners.serialization import build, scheme_named
+from unskew.partitioners.serialization import build
 from unskew.simulator.arrivals import Service, Traffic
 from unskew.simulator.cluster import Cluster
 from unskew.sketches.key_counts import KeyCounts

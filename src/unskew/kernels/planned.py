@@ -117,30 +117,6 @@ class Index(NamedTuple):
 
 
 @compiled
-def send_drawn(
-    keys: KeyHashes,
-    draws: Draws,
-    workers: np.uint64,
-    index: Index,
-    starts: Offsets,
-    owners: WorkerIds,
-    thresholds: Draws,
-    aliases: WorkerIds,
-    out: WorkerIds,
-) -> None:
-    """Send planned keys where their row's draw falls, all others by hash."""
-    for i in range(keys.size):
-        entry = index.entries[slot_of(index.slots, index.entries, keys[i])]
-        if entry == FREE:
-            out[i] = np.int32(below(keys[i], workers))
-        else:
-            first = starts[entry]
-            out[i] = drawn_owner(
-                first, starts[entry + 1] - first, draws[i], owners, thresholds, aliases
-            )
-
-
-@compiled
 def send_in_turn(
     keys: KeyHashes,
     seen: Draws,
@@ -152,9 +128,9 @@ def send_in_turn(
     aliases: WorkerIds,
     out: WorkerIds,
 ) -> None:
-    """As `send_drawn`, with draws that are evenly spread over the rows of each planned key.
+    """Send planned keys where their next draw falls, all others by hash.
 
-    `seen` holds the next draw of each planned key.
+    `seen` holds the next draw of each planned key; the draws of a key are evenly spread.
     """
     for i in range(keys.size):
         entry = index.entries[slot_of(index.slots, index.entries, keys[i])]

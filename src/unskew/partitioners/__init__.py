@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unskew.errors import UnknownNameError
 from unskew.partitioners.bounded_ring import BoundedRing
 from unskew.partitioners.consistent_grouping import ConsistentGrouping
 from unskew.partitioners.consistent_ring import ConsistentRing
@@ -23,6 +24,7 @@ from unskew.partitioners.proactive import Proactive
 from unskew.partitioners.random_choices import RandomChoices
 from unskew.partitioners.routing_table import RoutingTable
 from unskew.partitioners.shuffle_grouping import ShuffleGrouping
+from unskew.partitioners.static import StaticRoutes
 from unskew.partitioners.static_two_choices import StaticTwoChoices
 from unskew.partitioners.two_random_choices import TwoRandomChoices
 
@@ -50,6 +52,25 @@ ALL: dict[str, type[Partitioner]] = {scheme.scheme: scheme for scheme in _SCHEME
 """Every scheme by its name, the strongest promise first. To stand here is to join the conformance
 suite, the command line and the tables of the documentation."""
 
+
+def scheme_named(scheme: str) -> type[Partitioner]:
+    """The class of a scheme."""
+    if scheme not in ALL:
+        raise UnknownNameError("scheme", scheme, ALL)
+    return ALL[scheme]
+
+
+def need_of(scheme: str) -> Need:
+    """The need that every partitioner of this scheme keeps, whatever its settings.
+
+    >>> need_of("planned-split")
+    <Need.MERGEABLE: 'mergeable'>
+    """
+    need: object = scheme_named(scheme).need
+    # A property where the settings decide whether keys are split at all.
+    return need if isinstance(need, Need) else Need.MERGEABLE
+
+
 __all__ = [
     "ALL",
     "BoundedRing",
@@ -70,8 +91,11 @@ __all__ = [
     "Router",
     "RoutingTable",
     "ShuffleGrouping",
+    "StaticRoutes",
     "StaticTwoChoices",
     "TwoRandomChoices",
     "WChoices",
     "WorkerReport",
+    "need_of",
+    "scheme_named",
 ]

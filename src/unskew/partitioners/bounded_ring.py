@@ -12,10 +12,10 @@ from unskew.checking import check_fields
 from unskew.hashing.ring import ring_points
 from unskew.kernels.capacity import send_round_the_ring
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Loads,
     Need,
+    PartitionerBase,
     WorkerIds,
     check_epsilon,
     check_workers,
@@ -23,7 +23,7 @@ from unskew.partitioners.contract import (
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedRing(Independent):
+class BoundedRing(PartitionerBase):
     """Send each row to the first worker with room, clockwise from its key's point of the ring.
 
     Every worker is one point. It has room below (1 + epsilon) times the mean load, the current

@@ -10,9 +10,9 @@ import numpy as np
 from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Need,
+    PartitionerBase,
     WorkerIds,
     WorkerReport,
     check_epsilon,
@@ -23,7 +23,7 @@ from unskew.sketches.frozen import ArrayValue, frozen
 
 
 @dataclass(frozen=True, eq=False)
-class ConsistentGrouping(ArrayValue, Independent):
+class ConsistentGrouping(ArrayValue, PartitionerBase):
     """Spread rows evenly over virtual workers; workers that say they are idle get more of them.
 
     Each worker starts with `virtual` virtual workers, filled level by the power of random choices.

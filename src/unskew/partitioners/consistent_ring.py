@@ -12,18 +12,19 @@ from unskew.errors import ParameterError
 from unskew.hashing.ring import arc_owners, arc_shift
 from unskew.kernels.ring import send_by_arc
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Need,
+    PartitionerBase,
     WorkerIds,
     check_workers,
 )
+from unskew.partitioners.static import SplitTable, StaticRoutes
 
 _MOST_POINTS = 2**28  # of all workers together, which are sorted in memory
 
 
 @dataclass(frozen=True, slots=True)
-class ConsistentRing(Independent):
+class ConsistentRing(PartitionerBase):
     """Send each key to the worker that owns its arc of a ring.
 
     Every worker throws `replicas` points on the ring; the ring is cut into `arcs` equal arcs, and
@@ -66,6 +67,11 @@ class ConsistentRing(Independent):
     def owners(self) -> WorkerIds:
         """The worker of every arc."""
         return arc_owners(self.workers, self.replicas, self.arcs)
+
+    @property
+    def static(self) -> StaticRoutes:
+        """Every key by its arc."""
+        return StaticRoutes(self.workers, SplitTable.empty(), self.owners())
 
     def router(self, source: int = 0, sources: int = 1) -> ConsistentRingRouter:
         """Start the memory of one source: the owner of every arc."""

@@ -17,14 +17,15 @@ from unskew.checking import check_number, check_whole
 from unskew.errors import ParameterError, UnknownNameError
 from unskew.kernels import KeyHashes, Loads, WorkerIds
 from unskew.partitioners.cost_messages import CostMessage
+from unskew.partitioners.static import StaticRoutes
 
 __all__ = [
     "FeedbackRouter",
-    "Independent",
     "KeyHashes",
     "Loads",
     "Need",
     "Partitioner",
+    "PartitionerBase",
     "Router",
     "WorkerIds",
     "WorkerReport",
@@ -107,6 +108,8 @@ class Partitioner(Protocol):
 
     scheme: ClassVar[str]
     """The name on the command line and in JSON."""
+    uses_frequencies: ClassVar[bool]
+    """Whether the scheme is made from the frequencies of keys, counted before."""
 
     @property
     def workers(self) -> int:
@@ -133,17 +136,48 @@ class Partitioner(Protocol):
         """After how many messages of the whole stream the routers ask for the true loads."""
         ...
 
+    @property
+    def static(self) -> StaticRoutes | None:
+        """The routes as plain data, if the scheme does not learn as it routes."""
+        ...
+
+    @property
+    def cut(self) -> KeyHashes | None:
+        """The only keys that are split over several workers; None if any key may be."""
+        ...
+
     def router(self, source: int = 0, sources: int = 1) -> Router:
         """Start the memory of one of `sources` sources."""
         ...
 
 
-class Independent:
-    """For schemes whose sources neither share a router nor ask the workers anything."""
+class PartitionerBase:
+    """What holds for most schemes: sources share nothing and ask nothing; routers learn."""
 
     __slots__ = ()
-    coordinated: ClassVar[bool] = False
-    report_every: ClassVar[int | None] = None
+    uses_frequencies: ClassVar[bool] = False
+
+    @property
+    def coordinated(self) -> bool:
+        """Whether all sources must share one router for the promises to hold."""
+        return False
+
+    @property
+    def report_every(self) -> int | None:
+        """After how many messages of the whole stream the routers ask for the true loads."""
+        return None
+
+    @property
+    def static(self) -> StaticRoutes | None:
+        """The routes as plain data, if the scheme does not learn as it routes."""
+        return None
+
+    @property
+    def cut(self: Partitioner) -> KeyHashes | None:
+        """The only keys that are split over several workers; None if any key may be."""
+        if self.static is not None:
+            return self.static.cut
+        return np.empty(0, dtype=np.uint64) if self.max_replicas == 1 else None
 
 
 MOST_WORKERS = 2**24

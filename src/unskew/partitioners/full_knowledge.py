@@ -11,7 +11,7 @@ from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels.cost_pair import Floats
 from unskew.kernels.proactive import assign_by_known_costs
-from unskew.partitioners.contract import Independent, KeyHashes, Need, WorkerIds, check_workers
+from unskew.partitioners.contract import KeyHashes, Need, PartitionerBase, WorkerIds, check_workers
 from unskew.sketches.frozen import ArrayValue, frozen
 
 
@@ -48,7 +48,7 @@ class KeyCosts(ArrayValue):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class FullKnowledge(ArrayValue, Independent):
+class FullKnowledge(ArrayValue, PartitionerBase):
     """Know each row's cost, send it to the worker with the least cost so far.
 
     `factors` say how many times longer each worker takes than the costs; all 1 if empty.

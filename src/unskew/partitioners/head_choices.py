@@ -14,10 +14,10 @@ from unskew.kernels.choices import prime_at_least
 from unskew.kernels.head import Walks, no_walks, send_head_wider
 from unskew.kernels.levelling import ground_level
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Loads,
     Need,
+    PartitionerBase,
     WorkerIds,
     check_epsilon,
     check_workers,
@@ -35,7 +35,7 @@ _TRIED_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class WChoices(Independent):
+class WChoices(PartitionerBase):
     """Send frequent keys to the least loaded of all workers, others to the better of two.
 
     A key is frequent (head) from `threshold` of the rows on, by default 1/(5 workers).
@@ -72,7 +72,7 @@ class WChoices(Independent):
 
 
 @dataclass(frozen=True, slots=True)
-class DChoices(Independent):
+class DChoices(PartitionerBase):
     """Send frequent keys to the least loaded of d workers, d just large enough; others to two.
 
     d is the smallest number for which no set of head keys must overload its workers by more than

@@ -10,16 +10,17 @@ import numpy as np
 from unskew.checking import check_fields
 from unskew.kernels.choices import send_by_hash
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Need,
+    PartitionerBase,
     WorkerIds,
     check_workers,
 )
+from unskew.partitioners.static import SplitTable, StaticRoutes
 
 
 @dataclass(frozen=True, slots=True)
-class KeyGrouping(Independent):
+class KeyGrouping(PartitionerBase):
     """Send each key to the one worker that its hash picks.
 
     When: keys are even, or the work needs whole keys and no key is hot. Not when keys are skewed:
@@ -41,6 +42,11 @@ class KeyGrouping(Independent):
     def __post_init__(self) -> None:
         check_fields(self)
         check_workers(self.workers)
+
+    @property
+    def static(self) -> StaticRoutes:
+        """Every key by its hash."""
+        return StaticRoutes(self.workers, SplitTable.empty())
 
     def router(self, source: int = 0, sources: int = 1) -> KeyGroupingRouter:
         """Start the memory of one source: there is none."""

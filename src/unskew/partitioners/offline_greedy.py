@@ -9,13 +9,14 @@ import numpy as np
 
 from unskew.checking import check_fields
 from unskew.kernels.levelling import place_heaviest_first
-from unskew.partitioners.contract import Independent, Need, check_workers
+from unskew.partitioners.contract import Need, PartitionerBase, check_workers
 from unskew.partitioners.routing_table import RoutingTable, RoutingTableRouter
+from unskew.partitioners.static import StaticRoutes
 from unskew.sketches.key_counts import KeyCounts
 
 
 @dataclass(frozen=True, slots=True)
-class OfflineGreedy(Independent):
+class OfflineGreedy(PartitionerBase):
     """Know all frequencies, place keys heaviest first on the least loaded worker.
 
     When: as the yardstick of what whole keys allow. A table of every key is rarely affordable;
@@ -29,6 +30,7 @@ class OfflineGreedy(Independent):
     """
 
     scheme: ClassVar[str] = "offline-greedy"
+    uses_frequencies: ClassVar[bool] = True
     need: ClassVar[Need] = Need.WHOLE_KEY
     max_replicas: ClassVar[int] = 1
 
@@ -45,6 +47,11 @@ class OfflineGreedy(Independent):
         loads = np.zeros(self.workers, dtype=np.int64)
         place_heaviest_first(self.counts.counts, loads, owners)
         return RoutingTable(self.workers, self.counts.keys, owners)
+
+    @property
+    def static(self) -> StaticRoutes | None:
+        """The table over key grouping; placed when it is asked for."""
+        return self.table().static
 
     def router(self, source: int = 0, sources: int = 1) -> RoutingTableRouter:
         """Start the memory of one source: the table."""

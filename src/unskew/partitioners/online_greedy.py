@@ -9,12 +9,19 @@ import numpy as np
 
 from unskew.checking import check_fields
 from unskew.kernels.levelling import ground_level, send_new_keys_to_lowest
-from unskew.partitioners.contract import KeyHashes, Loads, Need, WorkerIds, check_workers
+from unskew.partitioners.contract import (
+    KeyHashes,
+    Loads,
+    Need,
+    PartitionerBase,
+    WorkerIds,
+    check_workers,
+)
 from unskew.sketches.key_table import KeyTable
 
 
 @dataclass(frozen=True, slots=True)
-class OnlineGreedy:
+class OnlineGreedy(PartitionerBase):
     """Give a new key to the least loaded of all workers, and keep it there.
 
     When: as a yardstick for whole keys that nothing is known of. A key that turns hot later stays
@@ -30,14 +37,17 @@ class OnlineGreedy:
     scheme: ClassVar[str] = "online-greedy"
     need: ClassVar[Need] = Need.WHOLE_KEY
     max_replicas: ClassVar[int] = 1
-    coordinated: ClassVar[bool] = True
-    report_every: ClassVar[int | None] = None
 
     workers: int
 
     def __post_init__(self) -> None:
         check_fields(self)
         check_workers(self.workers)
+
+    @property
+    def coordinated(self) -> bool:
+        """A key's worker must be known to all sources."""
+        return True
 
     def router(self, source: int = 0, sources: int = 1) -> OnlineGreedyRouter:
         """Start the memory: the worker of every key seen, and a load per worker."""

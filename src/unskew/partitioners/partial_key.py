@@ -14,6 +14,7 @@ from unskew.partitioners.contract import (
     KeyHashes,
     Loads,
     Need,
+    PartitionerBase,
     WorkerIds,
     WorkerReport,
     check_workers,
@@ -23,7 +24,7 @@ Estimate = Literal["local", "global", "probing"]
 
 
 @dataclass(frozen=True, slots=True)
-class PartialKey:
+class PartialKey(PartitionerBase):
     """Split each key over `choices` workers, sending each row to the least loaded one.
 
     A source knows the loads it made itself (`estimate="local"`), those of all sources

@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 
 from unskew.checking import check_fields
 from unskew.errors import ParameterError
-from unskew.kernels.planned import Index, alias_parts, first_draws, send_drawn, send_in_turn
+from unskew.kernels.planned import Draws, Index, first_draws, send_in_turn
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Need,
+    PartitionerBase,
     Router,
     WorkerIds,
     check_epsilon,
     check_workers,
 )
-from unskew.partitioners.split_planning import SplitTable, index_of, plan_split
+from unskew.partitioners.split_planning import index_of, plan_split
 from unskew.partitioners.split_replanning import ReplanningRouter
+from unskew.partitioners.static import AliasTable, SplitTable, StaticRoutes
 from unskew.sketches.frozen import ArrayValue, frozen
 from unskew.sketches.key_counts import KeyCounts
 
@@ -29,7 +30,7 @@ Mode = Literal["offline", "online"]
 
 
 @dataclass(frozen=True, eq=False)
-class PlannedSplit(ArrayValue, Independent):
+class PlannedSplit(ArrayValue, PartitionerBase):
     """Send planned keys to their planned workers, in the planned shares; all others by hash.
 
     The table holds the hashes of the planned keys in ascending order; key i has the parts
@@ -55,6 +56,7 @@ class PlannedSplit(ArrayValue, Independent):
     """
 
     scheme: ClassVar[str] = "planned-split"
+    uses_frequencies: ClassVar[bool] = True
 
     workers: int
     keys: KeyHashes = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
@@ -96,9 +98,9 @@ class PlannedSplit(ArrayValue, Independent):
         return SplitTable(self.keys, self.starts, self.owners, self.shares)
 
     @property
-    def cut(self) -> KeyHashes | None:
-        """The only keys of which there are parts; None on line, where any may be cut."""
-        return None if self.mode == "online" else self.keys[np.diff(self.starts) > 1]
+    def static(self) -> StaticRoutes | None:
+        """The plan; None online, where it changes."""
+        return None if self.mode == "online" else StaticRoutes(self.workers, self.table)
 
     @property
     def need(self) -> Need:
@@ -119,9 +121,7 @@ class PlannedSplit(ArrayValue, Independent):
             return ReplanningRouter.start(
                 self.workers, self.table, interval, self.epsilon, self.counters
             )
-        draws = np.zeros(self.keys.size, dtype=np.uint64)
-        first_draws(self.keys, np.uint64(source), draws)
-        return PlannedSplitRouter(Lots.of(self.workers, self.table), draws)
+        return PlannedSplitRouter.start(self.workers, self.table, source)
 
     def _take_counts(self, counts: KeyCounts) -> None:
         if self.keys.size:
@@ -137,53 +137,30 @@ class PlannedSplit(ArrayValue, Independent):
         object.__setattr__(self, "counts", KeyCounts.none())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lots:
-    """A table in the form that a row's draw of 32 bits is looked up in."""
-
-    workers: int
-    table: SplitTable
-    index: Index
-    thresholds: NDArray[np.uint64]
-    aliases: WorkerIds
-
-    @classmethod
-    def of(cls, workers: int, table: SplitTable) -> Lots:
-        """Prepare the draws of every part of `table`."""
-        thresholds = np.zeros(table.owners.size, dtype=np.uint64)
-        aliases = np.zeros(table.owners.size, dtype=np.int32)
-        alias_parts(table.starts, table.owners, table.shares, thresholds, aliases)
-        return cls(workers, table, index_of(table), thresholds, aliases)
-
-    def route(self, keys: KeyHashes, draws: NDArray[np.uint64]) -> WorkerIds:
-        """The worker of every row: a pure function of its key and its draw."""
-        out = np.empty(keys.size, dtype=np.int32)
-        send_drawn(keys, draws, *self._arrays(), out)
-        return out
-
-    def route_in_turn(self, keys: KeyHashes, draws: NDArray[np.uint64]) -> WorkerIds:
-        """The worker of every row by the next draw of its key, which moves on."""
-        out = np.empty(keys.size, dtype=np.int32)
-        send_in_turn(keys, draws, *self._arrays(), out)
-        return out
-
-    def _arrays(
-        self,
-    ) -> tuple[np.uint64, Index, NDArray[np.int64], WorkerIds, NDArray[np.uint64], WorkerIds]:
-        _, starts, owners, _ = self.table
-        return np.uint64(self.workers), self.index, starts, owners, self.thresholds, self.aliases
-
-
 @dataclass(slots=True)
 class PlannedSplitRouter:
     """One source's next draw for each planned key, so that the shares come out level."""
 
-    lots: Lots
-    draws: NDArray[np.uint64]
+    workers: int
+    table: SplitTable
+    index: Index
+    alias: AliasTable
+    draws: Draws
+
+    @classmethod
+    def start(cls, workers: int, table: SplitTable, source: int) -> PlannedSplitRouter:
+        """A source that has sent nothing yet."""
+        draws = np.zeros(table.keys.size, dtype=np.uint64)
+        first_draws(table.keys, np.uint64(source), draws)
+        return cls(workers, table, index_of(table), AliasTable.of(table), draws)
 
     def route(self, keys: KeyHashes) -> WorkerIds:
         """The worker of every key, in order."""
-        return self.lots.route_in_turn(keys, self.draws)
+        out = np.empty(keys.size, dtype=np.int32)
+        _, starts, owners, _ = self.table
+        workers = np.uint64(self.workers)
+        send_in_turn(keys, self.draws, workers, self.index, starts, owners, *self.alias, out)
+        return out
 
 
 def check_table(plan: PlannedSplit) -> None:

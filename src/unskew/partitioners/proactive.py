@@ -24,9 +24,9 @@ from unskew.kernels.proactive import (
     take_reply,
 )
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Need,
+    PartitionerBase,
     WorkerIds,
     WorkerReport,
     check_workers,
@@ -52,7 +52,7 @@ class SchedulerState(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Proactive(Independent):
+class Proactive(PartitionerBase):
     """Send each row to the worker that has been given the least expected cost.
 
     Rows go round robin until every worker has reported what content costs there; then a row goes

@@ -11,10 +11,10 @@ from unskew.checking import check_fields
 from unskew.kernels.capacity import Progress, no_progress, send_to_first_with_room
 from unskew.kernels.choices import prime_at_least
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Loads,
     Need,
+    PartitionerBase,
     WorkerIds,
     check_epsilon,
     check_workers,
@@ -22,7 +22,7 @@ from unskew.partitioners.contract import (
 
 
 @dataclass(frozen=True, slots=True)
-class RandomChoices(Independent):
+class RandomChoices(PartitionerBase):
     """Send each row to the first worker of its key's sequence with room.
 
     A worker has room below (1 + epsilon) times the mean load, the current row included, so no

@@ -10,21 +10,22 @@ import numpy as np
 from unskew.checking import check_fields
 from unskew.errors import NeedError, ParameterError
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Need,
     Partitioner,
+    PartitionerBase,
     Router,
     WorkerIds,
     check_workers,
 )
 from unskew.partitioners.key_grouping import KeyGrouping
+from unskew.partitioners.static import SplitTable, StaticRoutes
 from unskew.sketches.frozen import ArrayValue, frozen
 from unskew.sketches.key_table import KeyTable
 
 
 @dataclass(frozen=True, eq=False)
-class RoutingTable(ArrayValue, Independent):
+class RoutingTable(ArrayValue, PartitionerBase):
     """Send each key of the table to its own worker and every other key where `base` sends it.
 
     When: whole keys are skewed and a planner knows the hot ones. Not when one key alone is more
@@ -41,6 +42,7 @@ class RoutingTable(ArrayValue, Independent):
     """
 
     scheme: ClassVar[str] = "routing-table"
+    uses_frequencies: ClassVar[bool] = True
     need: ClassVar[Need] = Need.WHOLE_KEY
     max_replicas: ClassVar[int] = 1
 
@@ -68,6 +70,12 @@ class RoutingTable(ArrayValue, Independent):
         """The scheme of the keys that are not in the table."""
         assert self.base is not None
         return self.base
+
+    @property
+    def static(self) -> StaticRoutes | None:
+        """The table over the routes of `base`; None if these are not static."""
+        routes = self.fallback.static
+        return routes and routes.overridden(SplitTable.whole(self.keys, self.owners))
 
     def router(self, source: int = 0, sources: int = 1) -> RoutingTableRouter:
         """Start the memory of one source: the table as a hash map, and the base's own."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from unskew.checking import alternatives, array_scalar, check_value, field_types
 from unskew.errors import ParameterError, ParameterTypeError, UnknownNameError
-from unskew.partitioners import ALL
+from unskew.partitioners import scheme_named
 from unskew.partitioners.contract import Partitioner
 
 
@@ -55,13 +55,6 @@ def build(scheme: str, workers: int, settings: Mapping[str, str] | None = None) 
     kind = scheme_named(scheme)
     values = parse_settings(scheme, kind, settings or {}, fixed=("workers",))
     return kind(workers=workers, **values)  # type: ignore[call-arg]
-
-
-def scheme_named(scheme: str) -> type[Partitioner]:
-    """The class of a scheme."""
-    if scheme not in ALL:
-        raise UnknownNameError("scheme", scheme, ALL)
-    return ALL[scheme]
 
 
 def parse_settings(

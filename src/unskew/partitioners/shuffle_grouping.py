@@ -10,16 +10,16 @@ import numpy as np
 from unskew.checking import check_fields
 from unskew.kernels.spreading import send_round_robin
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Need,
+    PartitionerBase,
     WorkerIds,
     check_workers,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class ShuffleGrouping(Independent):
+class ShuffleGrouping(PartitionerBase):
     """Deal rows to the workers in turn; sources start at different workers.
 
     When: rows are independent and cost the same on machines of one speed. Not for keyed work:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from unskew.errors import ParameterError
-from unskew.kernels.planned import Index, Offsets, Weights, fill_workers
+from unskew.kernels.planned import Index, Weights, fill_workers
 from unskew.partitioners.contract import KeyHashes, WorkerIds, check_epsilon
 from unskew.partitioners.key_grouping import KeyGrouping
+from unskew.partitioners.static import SplitTable
 from unskew.sketches.key_table import KeyTable
 
 TABLE = 1000
 """How many keys a plan may name, unless told otherwise."""
-
-
-class SplitTable(NamedTuple):
-    """Keys in ascending order; key i has the parts `starts[i]..starts[i+1]-1`."""
-
-    keys: KeyHashes
-    starts: Offsets
-    owners: WorkerIds
-    shares: Weights
 
 
 def plan_split(
@@ -122,13 +112,7 @@ def _filled(keys: KeyHashes, weights: Weights, room: Weights, slack: Weights) ->
     owners = np.zeros(keys.size + room.size, dtype=np.int32)
     shares = np.zeros(keys.size + room.size)
     fill_workers(weights, np.maximum(room, 0.0), slack, starts, owners, shares)
-    return _ascending(keys, starts, owners, shares)
-
-
-def _ascending(keys: KeyHashes, starts: Offsets, owners: WorkerIds, shares: Weights) -> SplitTable:
-    order = np.argsort(keys)
-    new_starts, places = parts_of(starts, order)
-    return SplitTable(keys[order], new_starts, owners[places], shares[places])
+    return SplitTable(keys, starts, owners, shares).entries(np.argsort(keys))
 
 
 def index_of(table: SplitTable) -> Index:
@@ -136,11 +120,3 @@ def index_of(table: SplitTable) -> Index:
     positions = KeyTable()
     positions.insert(table.keys, np.arange(table.keys.size, dtype=np.int32))
     return Index(positions.slots, positions.values)
-
-
-def parts_of(starts: Offsets, entries: Offsets) -> tuple[Offsets, Offsets]:
-    """The parts of `entries`, in their order: where each entry's begin, and where they were."""
-    parts = np.diff(starts)[entries]
-    ends = np.cumsum(parts)
-    places = np.repeat(starts[:-1][entries] - (ends - parts), parts) + np.arange(parts.sum())
-    return np.concatenate(([0], ends)).astype(np.int64), places

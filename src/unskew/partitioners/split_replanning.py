@@ -13,12 +13,11 @@ from unskew.partitioners.contract import KeyHashes, WorkerIds
 from unskew.partitioners.key_grouping import KeyGrouping
 from unskew.partitioners.split_planning import (
     TABLE,
-    SplitTable,
     index_of,
-    parts_of,
     table_size,
     water_level,
 )
+from unskew.partitioners.static import SplitTable, parts_of
 from unskew.sketches.space_saving import SpaceSaving
 
 _SLACK = 0.005

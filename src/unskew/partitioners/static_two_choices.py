@@ -10,13 +10,20 @@ import numpy as np
 from unskew.checking import check_fields
 from unskew.kernels.choices import prime_at_least
 from unskew.kernels.levelling import send_new_keys_to_least_of_choices
-from unskew.partitioners.contract import KeyHashes, Loads, Need, WorkerIds, check_workers
+from unskew.partitioners.contract import (
+    KeyHashes,
+    Loads,
+    Need,
+    PartitionerBase,
+    WorkerIds,
+    check_workers,
+)
 from unskew.partitioners.partial_key import check_choices
 from unskew.sketches.key_table import KeyTable
 
 
 @dataclass(frozen=True, slots=True)
-class StaticTwoChoices:
+class StaticTwoChoices(PartitionerBase):
     """Give a new key to the less loaded of its `choices` workers, and keep it there.
 
     When: as a yardstick for whole keys. A key that turns hot later stays where it is; a plan made
@@ -33,8 +40,6 @@ class StaticTwoChoices:
     scheme: ClassVar[str] = "static-two-choices"
     need: ClassVar[Need] = Need.WHOLE_KEY
     max_replicas: ClassVar[int] = 1
-    coordinated: ClassVar[bool] = True
-    report_every: ClassVar[int | None] = None
 
     workers: int
     choices: int = 2
@@ -44,6 +49,11 @@ class StaticTwoChoices:
         check_fields(self)
         check_workers(self.workers)
         check_choices(self.choices, self.workers, self.distinct)
+
+    @property
+    def coordinated(self) -> bool:
+        """A key's worker must be known to all sources."""
+        return True
 
     def router(self, source: int = 0, sources: int = 1) -> StaticTwoChoicesRouter:
         """Start the memory: the worker of every key seen, and a load per worker."""

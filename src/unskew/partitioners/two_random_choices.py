@@ -10,10 +10,10 @@ import numpy as np
 from unskew.checking import check_fields
 from unskew.kernels.spreading import send_to_less_loaded_of_two
 from unskew.partitioners.contract import (
-    Independent,
     KeyHashes,
     Loads,
     Need,
+    PartitionerBase,
     WorkerIds,
     check_seed,
     check_workers,
@@ -21,7 +21,7 @@ from unskew.partitioners.contract import (
 
 
 @dataclass(frozen=True, slots=True)
-class TwoRandomChoices(Independent):
+class TwoRandomChoices(PartitionerBase):
     """Draw two workers for every row; the less loaded one takes it.
 
     When: as a yardstick. Round robin levels rows as well and remembers less; the two differ only

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.diagnosis.advice import Recommendation, recommend, what_spark_does
-from unskew._spark.planning.choice import choose, guarantee
+from unskew._spark.planning.choice import choose
 from unskew._spark.planning.forecast import forecast
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.settings import PlanSettings
@@ -20,7 +20,7 @@ from unskew._spark.planning.statistics import KeyProfile
 from unskew._spark.routing.route import Route
 from unskew.checking import check_whole
 from unskew.errors import ParameterError
-from unskew.partitioners import ALL, Need
+from unskew.partitioners import ALL, Need, need_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,14 +184,14 @@ def _forecasts(profile: KeyProfile) -> tuple[SchemeForecast, ...]:
     for scheme in ALL:
         if scheme in _NOT_FORECAST:
             continue
-        choice = choose(profile, guarantee(scheme), scheme, PlanSettings())
+        choice = choose(profile, need_of(scheme), scheme, PlanSettings())
         if choice.partitioner.coordinated:
             continue
         expected = forecast(profile, choice.partitioner)
         found.append(
             SchemeForecast(
                 scheme,
-                guarantee(scheme).value,
+                need_of(scheme).value,
                 expected.max_over_mean,
                 expected.uncertainty,
                 expected.replicas,

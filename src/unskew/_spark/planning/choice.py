@@ -16,9 +16,19 @@ from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
 from unskew._spark.routing.route import Route
 from unskew.errors import NeedError
-from unskew.partitioners import ALL, KeyGrouping, Need, Partitioner, PlannedSplit, RoutingTable
-from unskew.partitioners.serialization import build, scheme_named
-from unskew.partitioners.split_planning import SplitTable, plan_split
+from unskew.partitioners import (
+    ALL,
+    KeyGrouping,
+    Need,
+    Partitioner,
+    PlannedSplit,
+    RoutingTable,
+    need_of,
+    scheme_named,
+)
+from unskew.partitioners.serialization import build
+from unskew.partitioners.split_planning import plan_split
+from unskew.partitioners.static import SplitTable
 
 _log = logging.getLogger("unskew")
 
@@ -90,19 +100,11 @@ def route_for(
 
 def check_legal(scheme: str, need: Need) -> None:
     """Raise unless the scheme gives the guarantee that the work needs, naming those that do."""
-    if not guarantee(scheme).keeps(need):
-        legal = [name for name in ALL if guarantee(name).keeps(need) and _runs_on_spark(name)]
+    if not need_of(scheme).keeps(need):
+        legal = [name for name in ALL if need_of(name).keeps(need) and _runs_on_spark(name)]
         raise NeedError(
             f"{scheme} does not guarantee {need.value}; these schemes do: {', '.join(legal)}"
         )
-
-
-def guarantee(scheme: str) -> Need:
-    """The guarantee of a scheme of this name on more than one worker."""
-    if scheme == PlannedSplit.scheme:
-        return Need.MERGEABLE  # With an empty table it would keep whole keys.
-    # Two workers: with a single one every scheme keeps keys whole.
-    return scheme_named(scheme)(workers=2).need  # type: ignore[call-arg]
 
 
 def _runs_on_spark(scheme: str) -> bool:

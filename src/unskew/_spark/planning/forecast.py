@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from unskew._spark.planning.statistics import KeyProfile
 from unskew.partitioners import KeyGrouping, Partitioner, PlannedSplit, RoutingTable
-from unskew.partitioners.split_planning import SplitTable, planned_loads
+from unskew.partitioners.split_planning import planned_loads
+from unskew.partitioners.static import SplitTable
 from unskew.sketches.key_table import PairSet
 
 STREAM = 1_000_000

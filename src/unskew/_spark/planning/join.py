@@ -15,16 +15,12 @@ from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
 from unskew._spark.routing.route import Route
 from unskew.partitioners import PlannedSplit
 from unskew.partitioners.serialization import build
-from unskew.partitioners.split_planning import SplitTable, plan_split, planned_loads
+from unskew.partitioners.split_planning import plan_split, planned_loads
+from unskew.partitioners.static import SplitTable
 
 _log = logging.getLogger("unskew")
 
-_NO_KEYS = SplitTable(
-    np.empty(0, dtype=np.uint64),
-    np.zeros(1, dtype=np.int64),
-    np.empty(0, dtype=np.int32),
-    np.empty(0),
-)
+_NO_KEYS = SplitTable.empty()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +130,7 @@ def _split(
     )
     entry = np.searchsorted(keys, table.keys)
     by_left = (here >= there)[entry] if right_may_split else np.ones(table.keys.size, dtype=bool)
-    cut = np.diff(table.starts) > 1
+    cut = table.parts > 1
     why = (
         f"hashing would give one worker {hashed:.2f} times the mean; {table.keys.size} keys are "
         f"planned, {int((cut & by_left).sum())} split on the left and "
@@ -178,13 +174,5 @@ def _alike(key: tuple[str, ...], route: Route, why: str) -> JoinPlan:
 
 
 def _side(workers: int, table: SplitTable, copied: NDArray[np.bool_]) -> SideRoute:
-    route = Route.of(PlannedSplit.of(workers, _chosen(table, ~copied)))
-    return SideRoute(route, _chosen(table, copied))
-
-
-def _chosen(table: SplitTable, keep: NDArray[np.bool_]) -> SplitTable:
-    """The table of some of its keys."""
-    parts = np.diff(table.starts)
-    kept = np.repeat(keep, parts)
-    starts = np.concatenate(([0], np.cumsum(parts[keep]))).astype(np.int64)
-    return SplitTable(table.keys[keep], starts, table.owners[kept], table.shares[kept])
+    kept = table.entries(np.flatnonzero(~copied))
+    return SideRoute(Route.of(PlannedSplit.of(workers, kept)), table.entries(np.flatnonzero(copied)))

@@ -22,7 +22,7 @@ from unskew.partitioners import (
     RoutingTable,
 )
 from unskew.partitioners.contract import KeyHashes
-from unskew.partitioners.planned_split import Lots
+from unskew.partitioners.static import AliasTable
 
 _LOW = 0xFFFFFFFF
 
@@ -96,16 +96,16 @@ def _by_table(routes: RoutingTable, key_hash: Column, base: Column) -> Column:
 
 
 def _by_plan(plan: PlannedSplit, key_hash: Column, row_hash: Column) -> Column:
-    lots = Lots.of(plan.workers, plan.table)
+    thresholds, aliases = AliasTable.of(plan.table)
 
     def owner(table: PerfectTable, slot: Column) -> Column:
         first = F.get(array_literal(table.spread(plan.starts[:-1], 0), "int"), slot)
         parts = F.get(array_literal(table.spread(np.diff(plan.starts), 1), "int"), slot)
         drawn = F.shiftrightunsigned(row_hash, 32) * parts.cast("bigint")
         part = (first + F.shiftrightunsigned(drawn, 32)).cast("int")
-        kept = drawn.bitwiseAND(F.lit(_LOW)) < F.get(array_literal(lots.thresholds, "bigint"), part)
+        kept = drawn.bitwiseAND(F.lit(_LOW)) < F.get(array_literal(thresholds, "bigint"), part)
         return F.when(kept, F.get(array_literal(plan.owners, "int"), part)).otherwise(
-            F.get(array_literal(lots.aliases, "int"), part)
+            F.get(array_literal(aliases, "int"), part)
         )
 
     return looked_up(plan.keys, key_hash, owner, by_hash(key_hash, plan.workers))

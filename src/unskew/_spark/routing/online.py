@@ -14,7 +14,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from unskew._spark.routing.numpy_split import Turns
 from unskew.partitioners import PlannedSplit
 from unskew.partitioners.contract import Router
-from unskew.partitioners.planned_split import Lots
+from unskew.partitioners.static import AliasTable
 
 
 class Starter(Protocol):
@@ -60,6 +60,5 @@ def _light(partitioner: Starter) -> Starter:
     """The same routes without the compiler, where numpy is enough."""
     if not isinstance(partitioner, PlannedSplit) or partitioner.mode == "online":
         return partitioner
-    lots = Lots.of(partitioner.workers, partitioner.table)
-    keys, starts, owners, _ = lots.table
-    return Turns(partitioner.workers, keys, starts, owners, lots.thresholds, lots.aliases)
+    keys, starts, owners, _ = partitioner.table
+    return Turns(partitioner.workers, keys, starts, owners, *AliasTable.of(partitioner.table))

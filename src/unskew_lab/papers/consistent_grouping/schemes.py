@@ -17,7 +17,7 @@ from unskew.partitioners import (
     ShuffleGrouping,
     TwoRandomChoices,
 )
-from unskew.partitioners.contract import Independent, KeyHashes, Need, Router, WorkerIds
+from unskew.partitioners.contract import KeyHashes, Need, PartitionerBase, Router, WorkerIds
 from unskew_lab.papers.cells import Routed
 from unskew_lab.papers.specification import Row
 
@@ -39,7 +39,7 @@ def schemes(workers: int) -> dict[str, Partitioner]:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded(Independent):
+class Folded(PartitionerBase):
     """A scheme over virtual workers, which belong to the workers in turn and never move."""
 
     scheme: ClassVar[str] = "folded"

@@ -15,8 +15,8 @@ from unskew.partitioners import ConsistentGrouping, Partitioner, PlannedSplit
 from unskew.partitioners.consistent_grouping import ConsistentGroupingRouter
 from unskew.partitioners.contract import WorkerReport
 from unskew.partitioners.serialization import build
-from unskew.partitioners.split_planning import SplitTable
 from unskew.partitioners.split_replanning import replan_for
+from unskew.partitioners.static import SplitTable
 
 VIRTUAL = 100
 """Virtual workers for each worker: a hundredth of its work is what moves at a time."""
