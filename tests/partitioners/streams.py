@@ -1,4 +1,4 @@
-"""Streams of key hashes for hypothesis, and one partitioner of every kind."""
+"""Streams of key hashes for hypothesis, and partitioners of every kind."""
 
 from __future__ import annotations
 
@@ -41,19 +41,13 @@ streams = st.lists(
 ).map(_stream)
 
 
-def _examples() -> list[Partitioner]:
+def _with_settings() -> list[Partitioner]:
     counts = KeyCounts(POOL[:20], np.arange(20, dtype=np.int64))
     owners = (np.arange(10) % 7).astype(np.int32)
     costs = np.arange(20) ** 2 + 1.0
     learned = CostPair(CostShape(epsilon=0.5))
     learned.add(POOL[:20], costs)
-    standard: list[Partitioner] = [
-        scheme(workers=workers)  # type: ignore[call-arg]
-        for scheme in ALL.values()
-        for workers in (1, 7, 200)
-    ]
     return [
-        *standard,
         PartialKey(7, choices=5),
         PartialKey(7, choices=1),
         PartialKey(7, choices=9, distinct=False),
@@ -80,4 +74,18 @@ def _examples() -> list[Partitioner]:
     ]
 
 
-EXAMPLES = _examples()
+SETTINGS = _with_settings()
+"""Partitioners with settings that are not the default."""
+
+
+def examples(scheme: str, workers: int) -> list[Partitioner]:
+    """A scheme with `workers`, with one, and with every kind of settings."""
+    kind = ALL[scheme]
+    plain: list[Partitioner] = [kind(workers=number) for number in (workers, 1)]  # type: ignore[call-arg]
+    return [*plain, *(partitioner for partitioner in SETTINGS if partitioner.scheme == scheme)]
+
+
+workers = st.integers(2, 200)
+"""Fewer or more than there are keys in the pool."""
+
+partitioners = st.sampled_from([each for scheme in ALL for each in examples(scheme, workers=7)])

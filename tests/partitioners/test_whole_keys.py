@@ -81,6 +81,12 @@ def test_arcs_are_a_power_of_two_and_enough(arcs):
         ConsistentRing(workers=8, arcs=arcs)
 
 
+def test_one_arc_is_too_few():
+    """A shift by all 64 bits has no meaning, and read memory that is not the table's."""
+    with pytest.raises(ParameterError, match=r"arcs=1 is not a power of two in 2\.\."):
+        ConsistentRing(workers=1, arcs=1)
+
+
 def table_of(workers=3, **changes):
     fields = {"keys": POOL[:2], "owners": np.array([0, 2], dtype=np.int32), **changes}
     return RoutingTable(workers, **fields)

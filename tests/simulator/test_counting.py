@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.partitioners.streams import EXAMPLES, streams
+from tests.partitioners.streams import partitioners, streams
 
 from unskew.errors import ParameterError
 from unskew.partitioners import OnlineGreedy, PartialKey, RandomChoices, ShuffleGrouping
@@ -25,7 +25,7 @@ class ListStream:
 
 
 @settings(max_examples=100)
-@given(partitioner=st.sampled_from(EXAMPLES), stream=streams, sources=st.integers(1, 4))
+@given(partitioner=partitioners, stream=streams, sources=st.integers(1, 4))
 def test_every_row_is_counted_once(partitioner, stream, sources):
     result = count(partitioner, ListStream(stream), sources)
     assert result.messages == stream.size

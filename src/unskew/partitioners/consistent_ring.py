@@ -58,9 +58,10 @@ class ConsistentRing(PartitionerBase):
                 f"replicas={self.replicas} points per worker is not in "
                 f"1..{_MOST_POINTS // self.workers} for workers={self.workers}"
             )
-        if self.arcs < self.workers or self.arcs.bit_count() != 1 or self.arcs > 2**28:
+        # At least two: the number of an arc is the hash shifted right by fewer than 64 bits.
+        if not max(self.workers, 2) <= self.arcs <= 2**28 or self.arcs.bit_count() != 1:
             raise ParameterError(
-                f"arcs={self.arcs} is not a power of two in workers={self.workers}..2**28; "
+                f"arcs={self.arcs} is not a power of two in {max(self.workers, 2)}..2**28; "
                 "1000 arcs per worker keep their shares within a few percent"
             )
 
