@@ -26,6 +26,7 @@ from unskew.partitioners import (
     need_of,
     scheme_named,
 )
+from unskew.partitioners.contract import KeyHashes
 from unskew.partitioners.serialization import build
 from unskew.partitioners.split_planning import plan_split
 from unskew.partitioners.static import SplitTable
@@ -77,9 +78,8 @@ def route_for(
     Then each task counts its rows instead, if the order of the rows may matter.
     """
     route = Route.of(partitioner)
-    if route.lowering == "online" or not isinstance(partitioner, PlannedSplit):
-        return route
-    if partitioner.need is Need.WHOLE_KEY:
+    static = partitioner.static
+    if route.lowering == "online" or static is None or not static.cut.size:
         return route
     may_count = is_replayable(rows) or checksums_are_on(rows)
     noisy = (
@@ -88,7 +88,7 @@ def route_for(
     )
     if noisy and may_count:
         return Route.of(partitioner, "online")
-    if _rows_differ(rows, key, partitioner):
+    if _rows_differ(rows, key, static.cut):
         return route
     if may_count:
         return Route.of(partitioner, "native", "position")
@@ -134,11 +134,11 @@ def _table(profile: KeyProfile, settings: PlanSettings, whole: bool = False) -> 
 
 
 def _named(profile: KeyProfile, scheme: str, settings: PlanSettings) -> Partitioner:
-    if scheme == "planned-split":
-        return _planned_split(profile, settings)
-    if scheme in ("routing-table", "offline-greedy"):
+    if not scheme_named(scheme).uses_frequencies:
+        return build(scheme, profile.workers)
+    if need_of(scheme) is Need.WHOLE_KEY:
         return whole_keys(profile, settings)
-    return build(scheme, profile.workers)
+    return _planned_split(profile, settings)
 
 
 def _whole(profile: KeyProfile, settings: PlanSettings, hashed: float) -> Choice:
@@ -161,9 +161,8 @@ def _whole(profile: KeyProfile, settings: PlanSettings, hashed: float) -> Choice
     return Choice(routes, why)
 
 
-def _rows_differ(rows: DataFrame, key: KeyColumns, split: PlannedSplit) -> bool:
+def _rows_differ(rows: DataFrame, key: KeyColumns, cut: KeyHashes) -> bool:
     """Whether the first rows of the keys that are cut can be told apart by their content."""
-    cut = split.keys if split.cut is None else split.cut
     first = rows.select(key.hash.alias("key"), content_hash(rows).alias("content"))
     seen = (
         first.where(F.col("key").isin(cut.view(np.int64).tolist()))

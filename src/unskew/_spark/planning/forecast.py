@@ -1,4 +1,4 @@
-"""What a scheme will do to these keys, before it is run."""
+"""The expected balance and memory of a scheme on measured keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unskew._spark.planning.statistics import KeyProfile
-from unskew.partitioners import KeyGrouping, Partitioner, PlannedSplit, RoutingTable
+from unskew.partitioners import Partitioner
 from unskew.partitioners.split_planning import planned_loads
 from unskew.partitioners.static import SplitTable
 from unskew.sketches.key_table import PairSet
@@ -36,9 +36,10 @@ def forecast(
     drawn: bool = False,
 ) -> Forecast:
     """Forecast `partitioner` on the keys of `profile`; `drawn` if rows draw their part by hash."""
-    table = _table_of(partitioner)
-    if table is None:
+    static = partitioner.static
+    if static is None or static.arcs is not None:
         return _simulated(profile, partitioner, capacities)
+    table = static.table
     loads = planned_loads(table, profile.keys, profile.counts, profile.rest)
     noise = draw_noise(profile, table) if drawn else np.zeros(profile.workers)
     highest = _highest(loads, noise, capacities)
@@ -63,20 +64,6 @@ def draw_noise(profile: KeyProfile, table: SplitTable) -> NDArray[np.float64]:
         np.bincount(table.owners, variance, minlength=profile.workers)
     )
     return spread
-
-
-def _table_of(partitioner: Partitioner) -> SplitTable | None:
-    """The scheme as a table of planned keys over key grouping, where it is one."""
-    if isinstance(partitioner, KeyGrouping):
-        return PlannedSplit(partitioner.workers).table
-    if isinstance(partitioner, PlannedSplit):
-        return partitioner.table
-    if isinstance(partitioner, RoutingTable) and isinstance(partitioner.fallback, KeyGrouping):
-        keys = partitioner.keys
-        return SplitTable(
-            keys, np.arange(keys.size + 1, dtype=np.int64), partitioner.owners, np.ones(keys.size)
-        )
-    return None
 
 
 def _highest(

@@ -14,8 +14,9 @@ from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.planning.forecast import Forecast
 from unskew._spark.routing.route import Draw, Lowering, Route
 from unskew.errors import InputError, ParameterError
-from unskew.partitioners import Need, Partitioner, PlannedSplit, RoutingTable
+from unskew.partitioners import Need, Partitioner
 from unskew.partitioners.serialization import from_json, to_json
+from unskew.partitioners.static import SplitTable
 
 _LISTED = 5
 
@@ -187,34 +188,25 @@ def _invalid(what: str) -> InputError:
 
 def _routing(partitioner: Partitioner) -> list[str]:
     """Lines that say where keys go."""
-    if isinstance(partitioner, PlannedSplit):
-        return _split(partitioner)
-    if isinstance(partitioner, RoutingTable):
-        base = partitioner.fallback.scheme
-        return [
-            f"routing   {partitioner.keys.size} keys by table, each to one worker; "
-            f"all others by {base}"
-        ]
-    return [f"routing   every key by {partitioner.scheme}"]
-
-
-def _split(split: PlannedSplit) -> list[str]:
-    parts = np.diff(split.starts)
-    lines = [
-        f"routing   {split.keys.size} keys by table, {int((parts > 1).sum())} of them split; "
-        "all others by hash"
+    static = partitioner.static
+    if static is None or not static.table.keys.size:
+        return [f"routing   every key by {partitioner.scheme}"]
+    table = static.table
+    base = "hash" if static.arcs is None else "ring"
+    most_cut = [
+        entry
+        for entry in np.argsort(-table.parts, kind="stable")[:_LISTED]
+        if table.parts[entry] > 1
     ]
-    for entry in np.argsort(-parts, kind="stable")[:_LISTED]:
-        if parts[entry] > 1:
-            first, last = split.starts[entry], split.starts[entry + 1]
-            listed = [
-                f"{share:.0%} to {owner}"
-                for owner, share in zip(
-                    split.owners[first:last][:_LISTED],
-                    split.shares[first:last][:_LISTED],
-                    strict=True,
-                )
-            ]
-            more = "" if last - first <= _LISTED else f" and {last - first - _LISTED} more"
-            lines.append(f"          {split.keys[entry]:016x}: {', '.join(listed)}{more}")
-    return lines
+    return [
+        f"routing   {table.keys.size} keys by table, {static.cut.size} of them split; "
+        f"all others by {base}",
+        *(f"          {table.keys[entry]:016x}: {_shares(table, entry)}" for entry in most_cut),
+    ]
+
+
+def _shares(table: SplitTable, entry: int) -> str:
+    parts = range(table.starts[entry], table.starts[entry + 1])
+    listed = [f"{table.shares[part]:.0%} to {table.owners[part]}" for part in parts[:_LISTED]]
+    more = "" if len(parts) <= _LISTED else f" and {len(parts) - _LISTED} more"
+    return ", ".join(listed) + more

@@ -17,14 +17,14 @@ from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
 from unskew._spark.routing.route import Route
 from unskew.errors import KeyTypeError, NeedError, ParameterError, ParameterTypeError
-from unskew.partitioners import Need
+from unskew.partitioners import ALL, Need
 from unskew.partitioners.contract import check_workers, need_named
 from unskew.partitioners.serialization import build
 from unskew.partitioners.split_planning import TABLE
 
 _log = logging.getLogger("unskew")
 
-MEASURED = ("auto", "planned-split", "routing-table", "offline-greedy")
+MEASURED = ("auto", *(name for name, kind in ALL.items() if kind.uses_frequencies))
 """Schemes that are made from the frequencies of the keys."""
 
 

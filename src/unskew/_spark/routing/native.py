@@ -13,46 +13,30 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from unskew._spark.routing.perfect_hash import MOST_ENTRIES, PerfectTable, array_literal
-from unskew.partitioners import (
-    ConsistentRing,
-    KeyGrouping,
-    OfflineGreedy,
-    Partitioner,
-    PlannedSplit,
-    RoutingTable,
-)
-from unskew.partitioners.contract import KeyHashes
-from unskew.partitioners.static import AliasTable
+from unskew.partitioners.contract import KeyHashes, WorkerIds
+from unskew.partitioners.static import AliasTable, SplitTable, StaticRoutes
 
 _LOW = 0xFFFFFFFF
 
 
-def is_native(partitioner: Partitioner) -> bool:
-    """Whether `worker_expression` can express the scheme."""
-    if isinstance(partitioner, OfflineGreedy):
-        return partitioner.counts.keys.size <= MOST_ENTRIES
-    if isinstance(partitioner, RoutingTable):
-        return partitioner.keys.size <= MOST_ENTRIES and is_native(partitioner.fallback)
-    if isinstance(partitioner, PlannedSplit):
-        return partitioner.owners.size <= MOST_ENTRIES
-    return isinstance(partitioner, KeyGrouping | ConsistentRing)
+def is_native(routes: StaticRoutes | None) -> bool:
+    """Whether `worker_expression` can express the routes: they are static, in a small table."""
+    return routes is not None and routes.table.owners.size <= MOST_ENTRIES
 
 
-def worker_expression(partitioner: Partitioner, key_hash: Column, row_hash: Column) -> Column:
-    """The worker of a row as INT. `row_hash` only matters to schemes that split keys."""
-    match partitioner:
-        case KeyGrouping():
-            return by_hash(key_hash, partitioner.workers)
-        case ConsistentRing():
-            return _by_arc(partitioner, key_hash)
-        case OfflineGreedy():
-            return worker_expression(partitioner.table(), key_hash, row_hash)
-        case RoutingTable():
-            base = worker_expression(partitioner.fallback, key_hash, row_hash)
-            return _by_table(partitioner, key_hash, base)
-        case PlannedSplit():
-            return _by_plan(partitioner, key_hash, row_hash)
-    raise NotImplementedError(partitioner.scheme)
+def worker_expression(routes: StaticRoutes, key_hash: Column, row_hash: Column) -> Column:
+    """The worker of a row as INT. `row_hash` only matters to keys that are cut."""
+    if routes.arcs is None:
+        base = by_hash(key_hash, routes.workers)
+    else:
+        base = _by_arc(routes.arcs, key_hash)
+    owner = _owner_of_part if routes.cut.size else _owner
+    return looked_up(
+        routes.table.keys,
+        key_hash,
+        lambda places, slot: owner(routes.table, places, slot, row_hash),
+        base,
+    )
 
 
 def by_hash(key_hash: Column, workers: int) -> Column:
@@ -64,9 +48,9 @@ def _scaled(upper: Column, limit: Column) -> Column:
     return F.shiftrightunsigned(upper * limit.cast("bigint"), 32)
 
 
-def _by_arc(ring: ConsistentRing, key_hash: Column) -> Column:
-    arc = F.shiftrightunsigned(key_hash, 65 - ring.arcs.bit_length()).cast("int")
-    return F.get(array_literal(ring.owners(), "int"), arc)
+def _by_arc(owners: WorkerIds, key_hash: Column) -> Column:
+    arc = F.shiftrightunsigned(key_hash, 65 - int(owners.size).bit_length()).cast("int")
+    return F.get(array_literal(owners, "int"), arc)
 
 
 def looked_up(
@@ -88,24 +72,19 @@ def looked_up(
     return F.when(hit, found(table, slot)).otherwise(base)
 
 
-def _by_table(routes: RoutingTable, key_hash: Column, base: Column) -> Column:
-    def owner(table: PerfectTable, slot: Column) -> Column:
-        return F.get(array_literal(table.spread(routes.owners, 0), "int"), slot)
-
-    return looked_up(routes.keys, key_hash, owner, base)
+def _owner(table: SplitTable, places: PerfectTable, slot: Column, _row_hash: Column) -> Column:
+    return F.get(array_literal(places.spread(table.owners, 0), "int"), slot)
 
 
-def _by_plan(plan: PlannedSplit, key_hash: Column, row_hash: Column) -> Column:
-    thresholds, aliases = AliasTable.of(plan.table)
-
-    def owner(table: PerfectTable, slot: Column) -> Column:
-        first = F.get(array_literal(table.spread(plan.starts[:-1], 0), "int"), slot)
-        parts = F.get(array_literal(table.spread(np.diff(plan.starts), 1), "int"), slot)
-        drawn = F.shiftrightunsigned(row_hash, 32) * parts.cast("bigint")
-        part = (first + F.shiftrightunsigned(drawn, 32)).cast("int")
-        kept = drawn.bitwiseAND(F.lit(_LOW)) < F.get(array_literal(thresholds, "bigint"), part)
-        return F.when(kept, F.get(array_literal(plan.owners, "int"), part)).otherwise(
-            F.get(array_literal(aliases, "int"), part)
-        )
-
-    return looked_up(plan.keys, key_hash, owner, by_hash(key_hash, plan.workers))
+def _owner_of_part(
+    table: SplitTable, places: PerfectTable, slot: Column, row_hash: Column
+) -> Column:
+    thresholds, aliases = AliasTable.of(table)
+    first = F.get(array_literal(places.spread(table.starts[:-1], 0), "int"), slot)
+    parts = F.get(array_literal(places.spread(table.parts, 1), "int"), slot)
+    drawn = F.shiftrightunsigned(row_hash, 32) * parts.cast("bigint")
+    part = (first + F.shiftrightunsigned(drawn, 32)).cast("int")
+    kept = drawn.bitwiseAND(F.lit(_LOW)) < F.get(array_literal(thresholds, "bigint"), part)
+    return F.when(kept, F.get(array_literal(table.owners, "int"), part)).otherwise(
+        F.get(array_literal(aliases, "int"), part)
+    )

@@ -12,7 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql.pandas.functions import arrow_udf
 
 from unskew._spark.routing.numpy_split import Turns
-from unskew.partitioners import PlannedSplit
+from unskew.partitioners import StaticRoutes
 from unskew.partitioners.contract import Router
 from unskew.partitioners.static import AliasTable
 
@@ -58,7 +58,8 @@ def _route_batches(
 
 def _light(partitioner: Starter) -> Starter:
     """The same routes without the compiler, where numpy is enough."""
-    if not isinstance(partitioner, PlannedSplit) or partitioner.mode == "online":
+    static: StaticRoutes | None = getattr(partitioner, "static", None)
+    if static is None or static.arcs is not None:
         return partitioner
-    keys, starts, owners, _ = partitioner.table
-    return Turns(partitioner.workers, keys, starts, owners, *AliasTable.of(partitioner.table))
+    table, alias = static.table, AliasTable.of(static.table)
+    return Turns(static.workers, table.keys, table.starts, table.owners, *alias)

@@ -14,14 +14,7 @@ from unskew._spark.frames.physical_plan import check_order_may_matter
 from unskew._spark.routing.native import is_native, worker_expression
 from unskew._spark.routing.online import routed_by_task
 from unskew.errors import NeedError, ParameterError
-from unskew.partitioners import (
-    ConsistentRing,
-    KeyGrouping,
-    Need,
-    OfflineGreedy,
-    Partitioner,
-    RoutingTable,
-)
+from unskew.partitioners import KeyGrouping, Partitioner, StaticRoutes
 
 Lowering = Literal["native", "online"]
 """How a scheme runs: as a Catalyst expression, or as a router in each sending task."""
@@ -50,7 +43,7 @@ class Route:
                 f"this {partitioner.scheme} needs one router shared by all tasks, which Spark "
                 "cannot provide; use another scheme, or estimate='local' where it has one"
             )
-        possible: Lowering = "native" if is_native(partitioner) else "online"
+        possible: Lowering = "native" if is_native(partitioner.static) else "online"
         if lowering not in (None, *get_args(Lowering)):
             raise ParameterError(f"lowering={lowering!r} is not native or online")
         if lowering == "native" and possible == "online":
@@ -73,33 +66,31 @@ class Route:
     @property
     def order_matters(self) -> bool:
         """Whether other rows before a row can change where it goes."""
-        if self.lowering == "native":
-            return not self._is_pure
-        return not isinstance(
-            self.partitioner, KeyGrouping | ConsistentRing | OfflineGreedy | RoutingTable
-        )
+        if self.partitioner.static is not None and not self.partitioner.static.cut.size:
+            return False
+        return self.lowering == "online" or self.draw == "position"
 
     @property
-    def _is_pure(self) -> bool:
-        """Whether a native route depends on nothing but the row."""
-        return self.draw == "content" or self.partitioner.need is Need.WHOLE_KEY
+    def _static(self) -> StaticRoutes:
+        assert self.partitioner.static is not None  # Else it would not be native.
+        return self.partitioner.static
 
     def with_worker(self, rows: DataFrame, key: KeyColumns, name: str | None = None) -> DataFrame:
         """Add a column, INT, with each row's worker."""
         name = name or helper_name("worker", rows)
-        if self.lowering == "online" or self._is_pure:
+        if self.lowering == "online" or not self.order_matters:
             return rows.withColumn(name, self.worker(rows, key))
         check_order_may_matter(rows, f"{self.partitioner.scheme} by position")
         position = helper_name("position", rows, [name])
         # A column of its own: an id that counts rows starts again at every mention.
         numbered = rows.withColumn(position, F.xxhash64(F.monotonically_increasing_id()))
-        drawn = worker_expression(self.partitioner, key.hash, row_hash=F.col(position))
+        drawn = worker_expression(self._static, key.hash, row_hash=F.col(position))
         return numbered.withColumn(name, drawn).drop(position)
 
     def worker(self, rows: DataFrame, key: KeyColumns) -> Column:
         """The worker of each row as an INT, to be used once, on `rows`; draws are by content."""
         if self.lowering == "native":
-            return worker_expression(self.partitioner, key.hash, content_hash(rows))
+            return worker_expression(self._static, key.hash, content_hash(rows))
         if self.order_matters and not rows.isStreaming:
             check_order_may_matter(rows, self.partitioner.scheme)
         return routed_by_task(self.partitioner, key.hash, self.order_matters)
@@ -115,7 +106,7 @@ class Route:
 
     def repartition(self, rows: DataFrame, key: KeyColumns) -> DataFrame:
         """The rows on their workers' partitions, with their columns as they were."""
-        if self.lowering == "native" and self._is_pure:
+        if self.lowering == "native" and not self.order_matters:
             # Inside the shuffle the worker costs no column: as fast as Spark's own repartition.
             return rows.repartitionById(self.workers, self.worker(rows, key))
         name = helper_name("worker", rows)

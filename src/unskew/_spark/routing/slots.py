@@ -49,7 +49,8 @@ class Slots:
 
     def column(self, table: RoutingTable, key_hash: Column) -> Column:
         """The slot to which `table` sends a key."""
-        worker = worker_expression(table, key_hash, row_hash=key_hash)
+        assert table.static is not None  # Its base is never a scheme that learns.
+        worker = worker_expression(table.static, key_hash, row_hash=key_hash)
         return never_null(F.get(array_literal(self.numbers, "int"), worker))
 
 

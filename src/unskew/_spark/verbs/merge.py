@@ -43,7 +43,6 @@ from unskew._spark.frames.arrow_types import arrow_schema
 from unskew._spark.frames.keys import KeyColumns, column
 from unskew._spark.routing.route import Route
 from unskew.errors import KeyTypeError, SchemaError
-from unskew.partitioners import PlannedSplit
 from unskew.partitioners.contract import KeyHashes
 
 _log = logging.getLogger("unskew")
@@ -67,7 +66,8 @@ def apply_and_merge(
     keyed = rows.withColumns(_key_columns(key, helpers, groups))
     kept = [StructField(name, keyed.schema[name].dataType) for name in helpers]
     placed, worker = route.place(keyed, key)
-    cut = route.partitioner.cut if isinstance(route.partitioner, PlannedSplit) else None
+    static = route.partitioner.static
+    cut = None if static is None else static.cut
     if cut is not None and isinstance(groups, ArrowGroups) and not _takes_batches(function, merge):
         kept.append(StructField(_WHOLE, IntegerType()))
         placed = _marked(placed, key, worker, helpers, cut)
