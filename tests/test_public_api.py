@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import unskew
@@ -13,3 +15,10 @@ def test_everything_announced_is_there():
         assert getattr(unskew, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'grupBy'"):
         _ = unskew.grupBy
+
+
+@pytest.mark.parametrize("name", ["unskew.streaming", "unskew.testing", "unskew.partitioners"])
+def test_everything_that_a_module_announces_is_there(name):
+    module = importlib.import_module(name)
+    for each in module.__all__:
+        assert getattr(module, each) is not None

@@ -209,9 +209,23 @@ def test_mistakes_are_refused_before_any_row_moves(entities):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=0)
     with pytest.raises(ParameterError, match="streams"):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", sketches="here.json")
+    with pytest.raises(UnknownNameError, match="There are: auto, posg"):
+        unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", scheme="pkg")
     taken = entities.withColumn("__unskew_hash", F.lit(1))
     with pytest.raises(ParameterError, match="__unskew_hash"):
         unskew.mapInArrow(taken, doubled, SCHEMA, cost_key="entity")
+
+
+def test_rows_go_by_cost_where_the_scheme_says_so_though_it_does_not_pay(entities):
+    said: list[str] = []
+    mapped = unskew.mapInArrow(
+        entities, doubled, SCHEMA, cost_key="entity", workers=3, scheme="posg", say=said.append
+    )
+    assert rows_of(mapped) == rows_of(entities.mapInArrow(doubled, SCHEMA))
+    assert "does not pay" in said[0]
+    stream = MappedStream(entities, _work(entities), None, print, always=True)
+    stream.process(entities, 0, lambda result, number: result.collect())
+    assert stream.verdict() == Verdict(True, "scheme='posg' was given")
 
 
 def test_every_task_reports_its_rows(entities):

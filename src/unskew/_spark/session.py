@@ -1,4 +1,4 @@
-"""An embedded Spark on this machine, for the command line."""
+"""An embedded Spark on this machine, for the command line, tests and notebooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,27 @@ _QUIET = Path(__file__).with_name("log4j2.properties")
 
 
 def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
-    """The session in use, or a quiet local one."""
+    """Return the session in use, or start a quiet local one.
+
+    Parameters
+    ----------
+    cores : int or str
+        How many tasks run at a time; "*" is one per core.
+    partitions : int
+        The partitions of a shuffle.
+
+    Returns
+    -------
+    SparkSession
+        With Python workers of this interpreter, no web page and errors only in its log.
+
+    Examples
+    --------
+    >>> from unskew.testing import local_session
+    >>> spark = local_session(cores=2)  # doctest: +SKIP
+    >>> spark.range(3).count()  # doctest: +SKIP
+    3
+    """
     # Python workers must be this interpreter: it is the one that has unskew.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unskew.errors import UnknownNameError
+from unskew.errors import NeedError, UnknownNameError
 from unskew.partitioners.bounded_ring import BoundedRing
 from unskew.partitioners.consistent_grouping import ConsistentGrouping
 from unskew.partitioners.consistent_ring import ConsistentRing
@@ -12,6 +12,7 @@ from unskew.partitioners.contract import (
     Partitioner,
     Router,
     WorkerReport,
+    need_named,
 )
 from unskew.partitioners.full_knowledge import FullKnowledge
 from unskew.partitioners.head_choices import DChoices, WChoices
@@ -71,8 +72,33 @@ def need_of(scheme: str) -> Need:
     return need if isinstance(need, Need) else Need.MERGEABLE
 
 
+PLANNED = tuple(name for name, kind in ALL.items() if kind.uses_frequencies)
+"""Schemes that are made from the frequencies of the keys; on DataFrames `unskew.plan` measures
+them."""
+
+
+def check_legal(scheme: str, need: Need | str) -> None:
+    """Raise `NeedError` unless the scheme gives the guarantee that the work needs.
+
+    The error names the schemes that do and whose sources need not share a router.
+
+    >>> check_legal("pkg", "mergeable")
+    """
+    wanted = need_named(need)
+    if not need_of(scheme).keeps(wanted):
+        legal = [name for name in ALL if need_of(name).keeps(wanted) and not _coordinated(name)]
+        raise NeedError(
+            f"{scheme} does not guarantee {wanted.value}; these schemes do: {', '.join(legal)}"
+        )
+
+
+def _coordinated(scheme: str) -> bool:
+    return scheme_named(scheme)(workers=2).coordinated  # type: ignore[call-arg]
+
+
 __all__ = [
     "ALL",
+    "PLANNED",
     "BoundedRing",
     "ConsistentGrouping",
     "ConsistentRing",
@@ -96,6 +122,7 @@ __all__ = [
     "TwoRandomChoices",
     "WChoices",
     "WorkerReport",
+    "check_legal",
     "need_of",
     "scheme_named",
 ]

@@ -1,4 +1,4 @@
-"""For the tests of jobs on skewed data: generators, assertions, and a cluster of processes.
+"""For tests of jobs on skewed data: a local session, generators, assertions, a local cluster.
 
 Loaded when first used: a task that emulates work needs neither a compiler nor Spark's functions.
 """
@@ -9,20 +9,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unskew._spark.session import local_session
     from unskew.testing.assertions import assert_balanced, assert_same_result
     from unskew.testing.emulation import emulated_work, machine_speed
     from unskew.testing.generators import one_hot_key, skewed
     from unskew.testing.local_cluster import LocalCluster, Machine
+    from unskew.testing.processes import stop_on_sigterm
 
 _PLACES = {
-    "LocalCluster": "local_cluster",
-    "Machine": "local_cluster",
-    "assert_balanced": "assertions",
-    "assert_same_result": "assertions",
-    "emulated_work": "emulation",
-    "machine_speed": "emulation",
-    "one_hot_key": "generators",
-    "skewed": "generators",
+    "LocalCluster": "unskew.testing.local_cluster",
+    "Machine": "unskew.testing.local_cluster",
+    "assert_balanced": "unskew.testing.assertions",
+    "assert_same_result": "unskew.testing.assertions",
+    "emulated_work": "unskew.testing.emulation",
+    "local_session": "unskew._spark.session",
+    "machine_speed": "unskew.testing.emulation",
+    "one_hot_key": "unskew.testing.generators",
+    "skewed": "unskew.testing.generators",
+    "stop_on_sigterm": "unskew.testing.processes",
 }
 
 __all__ = [
@@ -31,13 +35,15 @@ __all__ = [
     "assert_balanced",
     "assert_same_result",
     "emulated_work",
+    "local_session",
     "machine_speed",
     "one_hot_key",
     "skewed",
+    "stop_on_sigterm",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    return getattr(importlib.import_module(_PLACES[name]), name)

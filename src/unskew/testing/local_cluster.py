@@ -19,6 +19,7 @@ from typing import Self
 import pyspark
 from pyspark.sql import SparkSession
 
+from unskew._spark.frames.physical_plan import CHECKSUMS
 from unskew.errors import ParameterError
 from unskew.testing.emulation import SPEED_FILE
 from unskew.testing.processes import Started, free_port, stop_all, wait_until
@@ -138,6 +139,8 @@ class LocalCluster:
             "spark.sql.shuffle.partitions": str(self.slots),
             # Else the first stage runs on the machines that happen to be up.
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+            # The defaults since Spark 4.3: routes that depend on the order of rows need them.
+            **dict.fromkeys(CHECKSUMS, "true"),
         }
         builder = SparkSession.builder.master(self.url).appName("unskew")
         self._session = builder.config(map={**quiet, **(settings or {})}).getOrCreate()

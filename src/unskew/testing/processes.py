@@ -66,7 +66,12 @@ def stop_all(started: Sequence[Started]) -> None:
 
 
 def stop_on_sigterm() -> None:
-    """Let a process that is asked to end run its `finally` blocks, which end its children."""
+    """Make SIGTERM run the `finally` blocks of this process, which stop its child processes.
+
+    Call it in a script that uses `LocalCluster`; Python ends without them otherwise.
+
+    >>> stop_on_sigterm()
+    """
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from unskew._spark.stateful.run import Sink
-from unskew._spark.stateful.stream import StatefulStream
 from unskew.errors import ParameterError
 from unskew.rebalancing import ALL
-from unskew.streaming import BatchProgress
+from unskew.streaming import BatchProgress, Sink, StatefulStream
 from unskew_lab.apps.contract import Scheme
 
 HASHED = "kg"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 import unskew
-from unskew._spark.planning.request import MEASURED
+from unskew.partitioners import PLANNED
 from unskew.partitioners.serialization import build
 from unskew_lab.apps.contract import Scheme
 
 
 def made_ready(rows: DataFrame, key: str, scheme: Scheme, workers: int) -> tuple[Scheme, int]:
     """The scheme, planned on `rows` if it plans, and on how many workers it may put one key."""
-    if isinstance(scheme, str) and scheme in MEASURED:
+    if isinstance(scheme, str) and scheme in ("auto", *PLANNED):
         scheme = unskew.plan(rows, key, workers, need="any-row", scheme=scheme)
     partitioner = build(scheme, workers) if isinstance(scheme, str) else scheme.partitioner
     return scheme, partitioner.max_replicas

@@ -14,13 +14,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import unskew
-from unskew._spark.planning.request import MEASURED
 from unskew.metrics import max_over_mean
+from unskew.partitioners import PLANNED
 from unskew_lab.apps.contract import Answer, App, Scheme
 from unskew_lab.apps.replaying import Replay, balance
 
 SHOWN = 10
-_WORKER = "__unskew_run_worker"
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Runner:
     def run(self, scheme: str) -> Run:
         """Run the app by one scheme."""
         answer, seconds = _timed(
-            lambda: self._answer(self._plan(scheme) if scheme in MEASURED else scheme)
+            lambda: self._answer(self._plan(scheme) if scheme in ("auto", *PLANNED) else scheme)
         )
         even, replicas = self._balance(answer, scheme)
         took = [each.seconds for each in answer.batches]
@@ -143,13 +142,14 @@ class Runner:
 
     def _spread(self, scheme: str) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
         """Rows on each worker, and (worker, key) pairs: a pass of its own, outside the time."""
-        routed = self._plan(scheme).with_worker(self.routed, _WORKER)
-        pairs = routed.groupBy(_WORKER, *self.app.key).agg(F.count(F.lit(1)).alias("rows"))
-        each = pairs.groupBy(_WORKER).agg(F.sum("rows").alias("rows"), F.count("*").alias("pairs"))
+        routed = self._plan(scheme).with_worker(self.routed)
+        worker = routed.columns[-1]
+        pairs = routed.groupBy(worker, *self.app.key).agg(F.count(F.lit(1)).alias("rows"))
+        each = pairs.groupBy(worker).agg(F.sum("rows").alias("rows"), F.count("*").alias("pairs"))
         loads = np.zeros(self.workers)
         found = each.collect()
         for row in found:
-            loads[row[_WORKER]] = row["rows"]
+            loads[row[worker]] = row["rows"]
         return loads, sum(row["pairs"] for row in found)
 
 

@@ -11,17 +11,15 @@ its last row is the same for a stream of any length and is measured apart.
 from __future__ import annotations
 
 import math
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from unskew.kernels.cost_pair import Floats
-from unskew_lab.benchmarks.measuring import Row
+from unskew_lab.benchmarks.measuring import Row, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -118,7 +116,7 @@ def run() -> Iterator[Row]:
     """Both kinds of costs on 2, 5 and 10 slots."""
     gains: list[float] = []
     for slots in SLOTS:
-        spark = _session(slots)
+        spark = new_session(slots)
         try:
             for kind in COSTS:
                 verb, posg, *others = completion_times(spark, slots, kind)
@@ -182,38 +180,40 @@ def _measured_cost(spark: SparkSession, slots: int, kind: str) -> float:
 
 
 def _schemes(spark: SparkSession, slots: int, kind: str) -> list[tuple[str, Batch]]:
-    """As a user has it; by cost, whether that pays or not; in turn; and left to Spark."""
-    from unskew._spark.costs.cost_aware_map import Work
-    from unskew._spark.streaming.map import MappedStream
+    """The verb as it decides; always by cost; round robin; and left to Spark."""
+    import unskew
 
-    rows = _batch(spark, 0, _size(kind, slots), slots)
-    work = Work.of(rows, _sleeper(kind), SCHEMA, "arrow", "entity", slots)
-    memory, verb = (MappedStream(rows, work, None, lambda _: None) for _ in range(2))
+    function = _sleeper(kind)
+    # Only its columns count: batches are handed over one by one.
+    stream = spark.readStream.format("rate").load().selectExpr("value id", "value entity")
 
-    def as_users_have_it(first: int, last: int) -> list[Any]:
-        found: list[Any] = []
-        batch = _batch(spark, first, last, slots)
-        verb.process(batch, first, lambda result, _: found.extend(result.collect()))
-        return found
+    def by_verb(scheme: Literal["auto", "posg"]) -> Batch:
+        mapped = unskew.mapInArrow(
+            stream, function, SCHEMA, cost_key="entity", workers=slots, scheme=scheme
+        )
+        assert isinstance(mapped, unskew.streaming.MappedStream)
 
-    def by_cost(first: int, last: int) -> list[Any]:
-        batch = _batch(spark, first, last, slots)
-        worker = work.by_cost(batch, memory.pair) if memory.pair.rows else None
-        result, observation = work.watched(batch, worker)
-        found = result.collect()
-        memory.learn(work.learned_from(observation))
-        return found
+        def batch(first: int, last: int) -> list[Any]:
+            found: list[Any] = []
+            rows = _batch(spark, first, last, slots)
+            mapped.process(rows, first, lambda result, _: found.extend(result.collect()))
+            return found
 
-    def in_turn(first: int, last: int) -> list[Any]:
-        batch = _batch(spark, first, last, slots)
-        return work.dealt(batch, work.in_turn(batch)).collect()
+        return batch
 
-    def plain(times: int) -> Batch:
-        return lambda first, last: work.alone(_batch(spark, first, last, times * slots)).collect()
+    def round_robin(first: int, last: int) -> list[Any]:
+        rows = _batch(spark, first, last, slots)
+        dealt = unskew.repartition(rows, "entity", slots, scheme="sg", need="any-row")
+        return dealt.mapInArrow(function, SCHEMA).collect()
 
-    left = [(f"plain, {times} x slots", plain(times)) for times in (1, 4, 16)]
-    ours = [("which decides", as_users_have_it), ("posg", by_cost)]
-    return [*ours, ("round robin", in_turn), *left]
+    def plain(tasks: int) -> Batch:
+        return lambda first, last: (
+            _batch(spark, first, last, tasks).mapInArrow(function, SCHEMA).collect()
+        )
+
+    left = [(f"plain, {times} x slots", plain(times * slots)) for times in (1, 4, 16)]
+    ours = [("which decides", by_verb("auto")), ("posg", by_verb("posg"))]
+    return [*ours, ("round robin", round_robin), *left]
 
 
 def _size(kind: str, slots: int) -> int:
@@ -251,19 +251,3 @@ def _sleeper(kind: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
             yield pa.RecordBatch.from_arrays(columns, ["id", "begun", "done"])
 
     return work
-
-
-def _session(slots: int) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings: dict[str, bool | float | int | str | None] = {
-        "spark.master": f"local[{slots}]",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    session = SparkSession.builder.appName("unskew-bench").config(map=settings).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unskew_lab.benchmarks.measuring import Row, best_of
+from unskew_lab.benchmarks.measuring import Row, best_of, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,15 +47,9 @@ Works = dict[str, tuple["Callable[[float], DataFrame]", dict[str, str]]]
 
 def run(data: Path | None = None) -> Iterator[Row]:
     """Group functions on Zipf keys and on real streams, joins, and what is best left to Spark."""
-    from pyspark.sql import SparkSession
-
-    from unskew._spark.session import local_session
     from unskew.testing import skewed
 
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        active.stop()  # It may have any number of slots.
-    session = local_session(SLOTS, SLOTS)
+    session = new_session(SLOTS)
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "rows")

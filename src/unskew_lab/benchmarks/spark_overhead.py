@@ -5,26 +5,21 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
-from unskew.hashing import hash_ids
-from unskew.partitioners import (
-    ConsistentRing,
-    KeyGrouping,
-    PartialKey,
-    Partitioner,
-    PlannedSplit,
-    RandomChoices,
-    RoutingTable,
-)
-from unskew.sketches.key_counts import KeyCounts
 from unskew_lab.benchmarks.measuring import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from unskew import Plan
+
+Job: TypeAlias = "tuple[int, Callable[[], DataFrame]]"
+"""Rows in a batch to Python, and what makes the rows on their workers."""
+
+SCHEMES = ("kg", "ring", "routing-table", "planned-split", "pkg", "porc")
 
 ROWS = 8_000_000
 KEYS = 100_003
@@ -40,23 +35,22 @@ AGAINST = "Spark's repartition(n, key)"
 
 
 def run() -> list[Row]:
-    """Every kind of lowering on narrow rows with even keys, against Spark's own repartition."""
-    from unskew._spark.routing.native import is_native
-    from unskew._spark.session import local_session
+    """Every way to run a scheme on narrow rows with even keys, against Spark's own repartition."""
+    import unskew
+    from unskew.testing import local_session
 
     session = local_session()
     with tempfile.TemporaryDirectory() as folder:
         rows = _narrow_rows(session, Path(folder) / "rows")
-        works: dict[str, tuple[int, Callable[[], DataFrame]]] = {
-            AGAINST: (BATCHES[0], lambda: rows.repartition(WORKERS, "key"))
-        }
-        for partitioner in _schemes():
-            for batch in BATCHES[:1] if is_native(partitioner) else BATCHES:
-                works[_name(partitioner, batch)] = batch, _placed(rows, partitioner)
-        seconds = _best_in_turn(session, works)
-    yardstick = seconds.pop(AGAINST)
+        jobs: dict[str, Job] = {AGAINST: (BATCHES[0], lambda: rows.repartition(WORKERS, "key"))}
+        for scheme in SCHEMES:
+            plan = unskew.plan(_heavy_rows(session), "key", WORKERS, scheme=scheme)
+            for batch in BATCHES[:1] if plan.lowering == "native" else BATCHES:
+                jobs[_name(plan, batch)] = batch, partial(plan.apply, rows)
+        seconds = _best_in_turn(session, jobs)
+    baseline = seconds.pop(AGAINST)
     return [
-        Row(name, time_, time_ / yardstick, AGAINST, _target(name))
+        Row(name, time_, time_ / baseline, AGAINST, _target(name))
         for name, time_ in seconds.items()
     ]
 
@@ -69,32 +63,15 @@ def _narrow_rows(session: SparkSession, folder: Path) -> DataFrame:
     return session.read.parquet(str(folder))
 
 
-def _schemes() -> list[Partitioner]:
-    """Native and on-line schemes; tables of 1,000 keys, 100 of them split."""
-    keys = hash_ids(np.arange(1000))
-    owners = (np.arange(keys.size) % WORKERS).astype(np.int32)
-    counts = KeyCounts(keys, np.where(np.arange(1000) < 100, 1000, 10))
-    return [
-        KeyGrouping(WORKERS),
-        ConsistentRing(WORKERS),
-        RoutingTable(WORKERS, keys, owners),
-        PlannedSplit(WORKERS, counts=counts),
-        PartialKey(WORKERS),
-        RandomChoices(WORKERS),
-    ]
+def _heavy_rows(session: SparkSession) -> DataFrame:
+    """Rows to plan on: 1,000 keys, 100 of them a hundred times as heavy as the others."""
+    copies = "explode(sequence(1, if(id < 100, 10000, 100))) value"
+    return session.range(1000).selectExpr("id key", copies)
 
 
-def _placed(rows: DataFrame, partitioner: Partitioner) -> Callable[[], DataFrame]:
-    from unskew._spark.routing.placement import place_by
-
-    return lambda: place_by(rows, "key", partitioner)
-
-
-def _name(partitioner: Partitioner, batch: int) -> str:
-    from unskew._spark.routing.native import is_native
-
-    kind = "native" if is_native(partitioner) else f"on line in batches of {batch:,}"
-    return f"{partitioner.scheme} on Spark, {kind}"
+def _name(plan: Plan, batch: int) -> str:
+    kind = "native" if plan.lowering == "native" else f"online in batches of {batch:,}"
+    return f"{plan.partitioner.scheme} on Spark, {kind}"
 
 
 def _target(name: str) -> float | None:
@@ -103,16 +80,14 @@ def _target(name: str) -> float | None:
     return ONLINE if name.endswith(f"{BATCHES[-1]:,}") else None
 
 
-def _best_in_turn(
-    session: SparkSession, works: dict[str, tuple[int, Callable[[], DataFrame]]]
-) -> dict[str, float]:
+def _best_in_turn(session: SparkSession, jobs: dict[str, Job]) -> dict[str, float]:
     """The best time of each, all taking turns, so that a slow minute hits all alike."""
-    times: dict[str, list[float]] = {name: [] for name in works}
+    times: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(ROUNDS):
-        for name, (batch, work) in works.items():
+        for name, (batch, job) in jobs.items():
             session.conf.set(BATCH, batch)
             started = time.perf_counter()
-            work().write.format("noop").mode("overwrite").save()
+            job().write.format("noop").mode("overwrite").save()
             times[name].append(time.perf_counter() - started)
     session.conf.set(BATCH, BATCHES[0])
     return {name: min(taken[1:]) for name, taken in times.items()}

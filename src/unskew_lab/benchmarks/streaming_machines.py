@@ -54,7 +54,7 @@ class SlowCount:
 
     def add(self, state: int, rows: pa.RecordBatch) -> int:
         """Some more rows, at the speed of this machine."""
-        from unskew.testing.emulation import emulated_work
+        from unskew.testing import emulated_work
 
         emulated_work(self.cost * rows.num_rows)
         return state + int(rows.num_rows)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unskew_lab.benchmarks.measuring import Row
+from unskew_lab.benchmarks.measuring import Row, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,14 +33,7 @@ LEVEL, GAIN = 1.25, 0.5
 
 def run() -> list[Row]:
     """Batch times of routed parts against the ideal, and against plain Spark."""
-    from pyspark.sql import SparkSession
-
-    from unskew._spark.session import local_session
-
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        active.stop()  # It may have any number of slots.
-    session = local_session(SLOTS, SLOTS)
+    session = new_session(SLOTS)
     with tempfile.TemporaryDirectory() as folder:
         write_batches(Path(folder) / "in", BATCHES)
         free, ours, plain = (

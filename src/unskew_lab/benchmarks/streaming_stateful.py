@@ -7,24 +7,28 @@ plus what the same batches take when rows cost nothing.
 
 from __future__ import annotations
 
+import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from unskew.partitioners import RoutingTable
+from unskew.rebalancing import KeyStatistics, Mixed, Rebalance
 from unskew.workloads import ZipfStream
-from unskew_lab.benchmarks.measuring import Row
+from unskew_lab.benchmarks.measuring import Row, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from unskew._spark.stateful.run import StateRun
     from unskew.streaming import BatchProgress
 
 SLOTS = 16
@@ -40,14 +44,7 @@ MOVED = 5_000
 
 def run() -> Iterator[Row]:
     """Skew that changes, growth of the state, the price of a move."""
-    from pyspark.sql import SparkSession
-
-    from unskew._spark.session import local_session
-
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        active.stop()  # It may have any number of slots.
-    session = local_session(SLOTS, SLOTS)
+    session = new_session(SLOTS)
     session.conf.set(
         "spark.sql.streaming.stateStore.providerClass",
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
@@ -95,8 +92,7 @@ def _write_stream(folder: Path, exponent: float) -> list[int]:
         heaviest.append(int(np.bincount(part).max()))
         # Other keys are hot after a change.
         keys = (part + (batch // CHANGE) * (KEYS // 2)) % KEYS
-        table = pa.table({"key": np.char.add("key-", keys.astype(str))})
-        pq.write_table(table, folder / "rows" / f"{batch:04d}.parquet")
+        _write_batch(folder, batch, np.char.add("key-", keys.astype(str)))
     return heaviest
 
 
@@ -181,55 +177,66 @@ def _transform_with_state(session: SparkSession, folder: str) -> list[float]:
 
 
 def _growing(session: SparkSession) -> Iterator[Row]:
-    """The same 20,000 rows a batch over more and more state."""
+    """The same 20,000 rows a batch over more and more state, and one batch that moves keys."""
     base = 0.0
     for keys in STATE_SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            batches = _run(session, folder)
-            batches(_numbers(session, 0, keys), 0)
-            times = [_timed(batches, _numbers(session, 7 * n, TOUCHED), n) for n in range(1, 8)]
-            seconds = statistics.median(times[1:])
-            base = base or seconds
-            ratio, target = seconds / base, GROWTH if keys == STATE_SIZES[-1] else None
-            yield Row(f"{keys:,} keys, {TOUCHED:,} touched", seconds, ratio, "10,000 keys", target)
-            if keys == STATE_SIZES[1]:
-                yield _moving(session, batches, seconds, 8)
+            _write_numbers(Path(folder), [(0, keys), *((7 * n, TOUCHED) for n in range(1, 9))])
+            mover = MoveOnce() if keys == STATE_SIZES[1] else None
+            _, *others, last = _grown(session, folder, mover)
+        seconds = statistics.median([each.seconds for each in others[1:]])
+        base = base or seconds
+        ratio, target = seconds / base, GROWTH if keys == STATE_SIZES[-1] else None
+        yield Row(f"{keys:,} keys, {TOUCHED:,} touched", seconds, ratio, "10,000 keys", target)
+        if mover is not None:
+            yield _moving(last, seconds)
 
 
-def _moving(session: SparkSession, batches: StateRun, usual: float, number: int) -> Row:
-    from unskew.partitioners import RoutingTable
+@dataclass(frozen=True)
+class MoveOnce:
+    """A rebalancer that moves `MOVED` keys, whatever the loads are."""
 
-    known = batches.controller.statistics()
-    assert known is not None
-    keys = known.keys[:MOVED]
-    owners = (np.arange(keys.size) % SLOTS).astype(np.int32)
-    batches.table = RoutingTable(SLOTS, keys, owners)
-    seconds = _timed(batches, _numbers(session, 0, TOUCHED), number)
-    moved = batches.progress[-1].migrated_keys
-    each = max(0.0, seconds - usual) / max(moved, 1)
-    return Row(f"a batch that moves {moved:,} keys, {each * 1e6:.0f} µs each", seconds,
-               seconds / usual, "a batch that moves none", None)  # fmt: skip
+    algorithm: ClassVar[str] = "move-once"
+
+    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
+        """Forecasts level loads: a plan that gains nothing would not be carried out."""
+        plan = Mixed(theta=0.0).rebalance(keys, current, workers)
+        moved = keys.keys[:MOVED]
+        owners = (np.arange(moved.size) % workers).astype(np.int32)
+        table = RoutingTable(workers, moved, owners)
+        return replace(plan, table=table, loads=np.full(workers, plan.mean))
 
 
-def _run(session: SparkSession, folder: str) -> StateRun:
-    from unskew._spark.stateful.files import Files
-    from unskew._spark.stateful.run import StateRun
+def _moving(batch: BatchProgress, usual: float) -> Row:
+    moved = batch.migrated_keys or 0
+    each = max(0.0, batch.seconds - usual) / max(moved, 1)
+    return Row(f"a batch that moves {moved:,} keys, {each * 1e6:.0f} µs each", batch.seconds,
+               batch.seconds / usual, "a batch that moves none", None)  # fmt: skip
+
+
+def _grown(session: SparkSession, folder: str, mover: MoveOnce | None) -> list[BatchProgress]:
+    """What each batch did; the table is planned once, before the last one."""
     from unskew.streaming import stateful
 
     stream = stateful(
-        session.readStream.schema("key string").parquet(folder), "key", _counting(0.0),
-        schema="key string, n bigint", state_schema="n bigint", checkpoint=folder, workers=SLOTS,
-        rebalancer=None,
+        _stream(session, folder), "key", _counting(0.0), schema="key string, n bigint",
+        state_schema="n bigint", checkpoint=f"{folder}/state", workers=SLOTS, cost="rows",
+        rebalancer=mover, theta=0.0, interval=8,
     )  # fmt: skip
-    session.sparkContext.setLocalProperty("sql.streaming.queryId", folder)
-    files = Files(session, f"{folder}/state"), Files(session, f"{folder}/spark")
-    return StateRun(stream.work, *files, _discard)
+    stream.start(_discard, availableNow=True).awaitTermination()
+    return stream.progress
 
 
-def _numbers(session: SparkSession, start: int, count: int) -> DataFrame:
-    return session.range(start, start + count).selectExpr("concat('key-', id) key")
+def _write_numbers(folder: Path, batches: Sequence[tuple[int, int]]) -> None:
+    """A file for each batch: its first number, and how many keys it has from there on."""
+    (folder / "rows").mkdir()
+    for number, (start, count) in enumerate(batches):
+        keys = np.char.add("key-", np.arange(start, start + count).astype(str))
+        _write_batch(folder, number, keys)
 
 
-def _timed(batches: StateRun, rows: DataFrame, number: int) -> float:
-    batches(rows, number)
-    return batches.progress[-1].seconds
+def _write_batch(folder: Path, number: int, keys: NDArray[np.str_]) -> None:
+    path = folder / "rows" / f"{number:04d}.parquet"
+    pq.write_table(pa.table({"key": keys}), path)
+    # Spark reads files in the order of their times.
+    os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))

@@ -19,6 +19,7 @@ from unskew.cli.spark_progress import spark_bar
 from unskew.cli.tables import check_file, read_table, renamed
 from unskew.cli.terminal import Json, console, print_json, waiting
 from unskew.errors import InputError, ParameterError, UnknownNameError
+from unskew.partitioners import check_legal
 from unskew.partitioners.contract import check_workers
 from unskew_lab.apps import ALL, load
 from unskew_lab.cli.run_tables import show
@@ -109,8 +110,6 @@ def run(
 
 
 def _legal(app: App, scheme: str) -> str:
-    from unskew._spark.planning.choice import check_legal
-
     if app.names:
         if scheme not in app.names:
             raise UnknownNameError("scheme", scheme, app.names)
@@ -137,7 +136,7 @@ def _runs(
     workers: int,
     batches: int,
 ) -> list[Run]:
-    from unskew._spark.session import local_session
+    from unskew.testing import local_session
     from unskew_lab.apps.running import Runner
 
     with TemporaryDirectory() as scratch:

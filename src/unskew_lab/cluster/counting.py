@@ -136,7 +136,7 @@ def counter(cost: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
     kind = pa.struct([*times, ("rows", pa.int64())])
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from unskew.testing.emulation import emulated_work
+        from unskew.testing import emulated_work
 
         begun, latency, keys = time.time(), 0.0, []
         for batch in batches:

@@ -50,16 +50,14 @@ def machines() -> Iterator[Running]:
     """Start the cluster; `running` finds it until the block ends."""
     from pyspark.sql import SparkSession
 
-    from unskew._spark.frames.physical_plan import CHECKSUMS
-    from unskew.testing import LocalCluster, Machine
-    from unskew.testing.processes import stop_on_sigterm
+    from unskew.testing import LocalCluster, Machine, stop_on_sigterm
 
     stop_on_sigterm()
     active = SparkSession.getActiveSession()
     if active is not None:
         active.stop()  # It is not on this cluster.
     with LocalCluster([Machine(slots) for slots in SLOTS]) as cluster:
-        settings = dict.fromkeys(CHECKSUMS, "true") | {
+        settings = {
             "spark.sql.adaptive.enabled": "false",
             # For merging what was counted apart, which is little; placing names its own number.
             "spark.sql.shuffle.partitions": str(SOURCES),

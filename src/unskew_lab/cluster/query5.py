@@ -78,7 +78,7 @@ def slowed(cost: float) -> Sales:
 
     class SlowSales(Sales):
         def process(self, key: Any, rows: pa.Table, state: Any) -> Any:
-            from unskew.testing.emulation import emulated_work
+            from unskew.testing import emulated_work
 
             emulated_work(cost * rows.num_rows)
             return super().process(key, rows, state)

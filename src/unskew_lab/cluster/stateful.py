@@ -24,8 +24,7 @@ from unskew_lab.papers.specification import Row
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from unskew._spark.stateful.stream import StatefulStream
-    from unskew.streaming import BatchProgress
+    from unskew.streaming import BatchProgress, StatefulStream
 
 PATIENCE = 600.0
 
@@ -161,7 +160,7 @@ def counting(cost: float) -> Callable[[Any, pa.Table, Any], Any]:
     """Count the rows of a key, at `cost` seconds each."""
 
     def count(key: Any, rows: pa.Table, state: Any) -> Any:
-        from unskew.testing.emulation import emulated_work
+        from unskew.testing import emulated_work
 
         emulated_work(cost * rows.num_rows)
         n = rows.num_rows + (state["n"] if state else 0)
@@ -174,7 +173,7 @@ def partial_count(cost: float) -> Callable[[pa.Table], pa.Table]:
     """How many rows a key has in a part, at `cost` seconds each."""
 
     def count(rows: pa.Table) -> pa.Table:
-        from unskew.testing.emulation import emulated_work
+        from unskew.testing import emulated_work
 
         emulated_work(cost * rows.num_rows)
         return pa.table({"n": pa.array([rows.num_rows], pa.int64())})

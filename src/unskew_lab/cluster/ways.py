@@ -27,32 +27,11 @@ class Way:
     settings: dict[str, str] = field(default_factory=dict)
 
 
-def _pkg(rows: DataFrame) -> DataFrame:
-    from unskew._spark.routing.placement import place_by
-    from unskew.partitioners import PartialKey
-
-    return place_by(rows, "key", PartialKey(WORKERS))
-
-
-def _cg(rows: DataFrame) -> DataFrame:
-    from unskew._spark.routing.placement import place_by
-    from unskew.partitioners import ConsistentGrouping
-
-    return place_by(rows, "key", ConsistentGrouping(WORKERS))
-
-
-def _virtual(rows: DataFrame) -> DataFrame:
-    from unskew._spark.routing.placement import place_by
-    from unskew.partitioners import ConsistentGrouping
-
-    return place_by(rows, "key", ConsistentGrouping(WORKERS * VIRTUAL, virtual=1))
-
-
-def _planned(workers: int) -> Callable[[DataFrame], DataFrame]:
+def _by(scheme: str, workers: int = WORKERS) -> Callable[[DataFrame], DataFrame]:
     def place(rows: DataFrame) -> DataFrame:
         import unskew
 
-        return unskew.plan(rows, "key", workers=workers, scheme="planned-split").apply(rows)
+        return unskew.repartition(rows, "key", workers, scheme=scheme, need="mergeable")
 
     return place
 
@@ -73,12 +52,13 @@ def _rebalance(rows: DataFrame) -> DataFrame:
 
 WAYS: dict[str, Way] = {
     "KG": Way(lambda rows: rows.repartition(WORKERS, "key"), splits=False),
-    "PKG": Way(_pkg, splits=True),
-    "CG": Way(_cg, splits=True),
-    "CG, virtual workers as tasks": Way(_virtual, splits=True),
+    "PKG": Way(_by("pkg"), splits=True),
+    "CG": Way(_by("cg"), splits=True),
+    # Consistent grouping with one virtual worker for each task is power of random choices.
+    "CG, virtual workers as tasks": Way(_by("porc", WORKERS * VIRTUAL), splits=True),
     "SG": Way(lambda rows: rows.repartition(WORKERS), splits=True),
-    "planned split": Way(_planned(WORKERS), splits=True),
-    "planned split, small tasks": Way(_planned(WORKERS * VIRTUAL), splits=True),
+    "planned split": Way(_by("planned-split"), splits=True),
+    "planned split, small tasks": Way(_by("planned-split", WORKERS * VIRTUAL), splits=True),
     "Spark: more partitions": Way(lambda rows: rows.repartition(MANY, "key"), splits=False),
     "Spark: small tasks in turn": Way(lambda rows: rows.repartition(WORKERS * VIRTUAL), True),
     "Spark: AQE rebalance": Way(_rebalance, splits=True, settings=_REBALANCE),

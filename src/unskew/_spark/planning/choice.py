@@ -15,9 +15,7 @@ from unskew._spark.planning.forecast import forecast
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
 from unskew._spark.routing.route import Route
-from unskew.errors import NeedError
 from unskew.partitioners import (
-    ALL,
     KeyGrouping,
     Need,
     Partitioner,
@@ -96,19 +94,6 @@ def route_for(
         "the rows of the split keys are alike and come out of a shuffle: their shares may be uneven"
     )
     return route
-
-
-def check_legal(scheme: str, need: Need) -> None:
-    """Raise unless the scheme gives the guarantee that the work needs, naming those that do."""
-    if not need_of(scheme).keeps(need):
-        legal = [name for name in ALL if need_of(name).keeps(need) and _runs_on_spark(name)]
-        raise NeedError(
-            f"{scheme} does not guarantee {need.value}; these schemes do: {', '.join(legal)}"
-        )
-
-
-def _runs_on_spark(scheme: str) -> bool:
-    return not scheme_named(scheme)(workers=2).coordinated  # type: ignore[call-arg]
 
 
 def whole_keys(profile: KeyProfile, settings: PlanSettings) -> RoutingTable:

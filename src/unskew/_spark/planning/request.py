@@ -10,21 +10,21 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from unskew._spark.frames.keys import KeyColumns
-from unskew._spark.planning.choice import check_legal, choose, route_for
+from unskew._spark.planning.choice import choose, route_for
 from unskew._spark.planning.forecast import forecast
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
 from unskew._spark.routing.route import Route
 from unskew.errors import KeyTypeError, NeedError, ParameterError, ParameterTypeError
-from unskew.partitioners import ALL, Need
+from unskew.partitioners import PLANNED, Need, check_legal
 from unskew.partitioners.contract import check_workers, need_named
 from unskew.partitioners.serialization import build
 from unskew.partitioners.split_planning import TABLE
 
 _log = logging.getLogger("unskew")
 
-MEASURED = ("auto", *(name for name, kind in ALL.items() if kind.uses_frequencies))
+MEASURED = ("auto", *PLANNED)
 """Schemes that are made from the frequencies of the keys."""
 
 

@@ -29,6 +29,7 @@ from unskew.errors import StateError
 from unskew.partitioners import RoutingTable
 
 Sink = Callable[[DataFrame, int], object]
+"""What takes the output of each micro-batch with the number of the batch."""
 
 ATTEMPTS = 4
 """How often a batch is tried when executors die and take state with them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,7 +19,9 @@ from unskew._spark.frames.keys import content_hash
 from unskew._spark.frames.physical_plan import is_replayable, physical_plan
 from unskew._spark.streaming.map import MappedStream
 from unskew.checking import check_number
-from unskew.errors import ParameterError
+from unskew.errors import ParameterError, UnknownNameError
+
+Scheme: TypeAlias = Literal["auto", "posg"]
 
 _SHARES = 1 << 16
 # Plans that give the same rows whenever they run: scans and plain expressions.
@@ -35,6 +37,7 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     *,
     cost_key: CostKey,
     workers: int | None = None,
+    scheme: Scheme = "auto",
     learn: float = 0.1,
     sketches: str | Path | None = None,
     say: Callable[[str], None] = logger.info,
@@ -63,6 +66,8 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
         What the cost of a row depends on.
     workers : int, optional
         How many tasks; as many as run at a time if not given.
+    scheme : {"auto", "posg"}
+        "auto" schedules by cost where a forecast says that it pays, "posg" always.
     learn : float
         Share of a batch's rows that is run first, to learn what rows cost.
     sketches : str or Path, optional
@@ -75,7 +80,7 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     DataFrame or MappedStream
         For a stream a `MappedStream`, which learns from every batch.
     """
-    return _mapped(df, func, schema, "arrow", cost_key, workers, learn, sketches, say)
+    return _mapped(df, func, schema, "arrow", cost_key, workers, scheme, learn, sketches, say)
 
 
 def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
@@ -85,6 +90,7 @@ def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
     *,
     cost_key: CostKey,
     workers: int | None = None,
+    scheme: Scheme = "auto",
     learn: float = 0.1,
     sketches: str | Path | None = None,
     say: Callable[[str], None] = logger.info,
@@ -93,7 +99,7 @@ def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
 
     As `mapInArrow` in everything else.
     """
-    return _mapped(df, func, schema, "pandas", cost_key, workers, learn, sketches, say)
+    return _mapped(df, func, schema, "pandas", cost_key, workers, scheme, learn, sketches, say)
 
 
 def _mapped(
@@ -103,6 +109,7 @@ def _mapped(
     form: Literal["arrow", "pandas"],
     cost_key: CostKey,
     workers: int | None,
+    scheme: Scheme,
     learn: float,
     sketches: str | Path | None,
     say: Callable[[str], None],
@@ -110,15 +117,20 @@ def _mapped(
     check_number("learn", learn)
     if not 0 < learn < 1:
         raise ParameterError(f"learn={learn} is not between 0 and 1; 0.1 learns from a tenth")
+    if scheme not in get_args(Scheme):
+        raise UnknownNameError("scheme", scheme, get_args(Scheme))
+    always = scheme == "posg"
     work = Work.of(df, func, schema, form, cost_key, workers)
     if df.isStreaming:
-        return MappedStream(df, work, None if sketches is None else Path(sketches), say)
+        return MappedStream(df, work, None if sketches is None else Path(sketches), say, always)
     if sketches is not None:
         raise ParameterError("sketches is for streams; a batch learns from its own rows")
-    return _map_batch(df, work, learn, say)
+    return _map_batch(df, work, learn, say, always)
 
 
-def _map_batch(df: DataFrame, work: Work, learn: float, say: Callable[[str], None]) -> DataFrame:
+def _map_batch(
+    df: DataFrame, work: Work, learn: float, say: Callable[[str], None], always: bool
+) -> DataFrame:
     """Run a slice and learn, then deal the rest."""
     # Cut in two, the rows are computed twice, and both times they must be the same.
     rows = df if gives_the_same_rows(df) else df.localCheckpoint(eager=False)
@@ -132,7 +144,7 @@ def _map_batch(df: DataFrame, work: Work, learn: float, say: Callable[[str], Non
     done = kept.drop(COSTS)
     verdict = judge(costs, work.workers, times=(1 - learn) / learn)
     say(f"posg {'pays' if verdict.pays else 'does not pay'}: {verdict.why}")
-    if not verdict.pays:
+    if not (verdict.pays or always):
         return done.union(work.alone(rest))
     return done.union(work.dealt(rest, work.by_cost(rest, costs.pair)))
 
