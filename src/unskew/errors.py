@@ -78,7 +78,10 @@ class MissingExtraError(UnskewError, ImportError):
     """A library is not installed that belongs to one of unskew's optional extras."""
 
     def __init__(self, module: str, extra: str) -> None:
-        super().__init__(f"{module} is not installed; pip install 'unskew[{extra}]'")
+        super().__init__(
+            f"{module} is not installed; it comes with pip install 'unskew[{extra}]' "
+            f"(in a checkout of the repository: pip install '.[{extra}]')"
+        )
 
 
 def _short(text: str, longest: int = _LONGEST) -> str:

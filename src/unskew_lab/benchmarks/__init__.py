@@ -31,4 +31,6 @@ ALL: dict[str, Callable[[Path | None], Iterable[Row]]] = {
 }
 """Every benchmark by its name, given a folder of real streams if there is one."""
 
-__all__ = ["ALL", "Row"]
+WITHOUT_SPARK = frozenset({"routers", "simulator", "planners"})
+
+__all__ = ["ALL", "WITHOUT_SPARK", "Row"]

@@ -1,4 +1,6 @@
-"""The commands that the laboratory adds to `unskew`."""
+"""The commands that the laboratory adds to `unskew`: one module for each."""
+
+TITLE = "Laboratory"
 
 COMMANDS = {
     "reproduce": "Measure a paper's claims and say which hold.",

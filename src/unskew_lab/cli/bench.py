@@ -9,9 +9,10 @@ import typer
 from rich.table import Table
 
 from unskew.cli.completion import one_of
+from unskew.cli.outputs import check_extra
 from unskew.cli.terminal import Json, console, errors, print_json, waiting
 from unskew.errors import InputError, UnknownNameError
-from unskew_lab.benchmarks import ALL, Row
+from unskew_lab.benchmarks import ALL, WITHOUT_SPARK, Row
 
 Name = Annotated[
     str | None,
@@ -33,8 +34,11 @@ def bench(name: Name = None, data: Data = None, as_json: Json = False) -> None:
         raise UnknownNameError("benchmark", name, ALL)
     if data is not None and not list(data.glob("*.parquet")):
         raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
+    chosen = [name] if name else list(ALL)
+    if not WITHOUT_SPARK.issuperset(chosen):
+        check_extra("pyspark", "lab")
     rows: list[Row] = []
-    for each in [name] if name else ALL:
+    for each in chosen:
         with waiting(f"Measuring {each}") as say:
             for row in ALL[each](data):
                 errors.print(f"{row.name}: {row.seconds:.3f} s, {row.ratio:.2f} x {row.against}")

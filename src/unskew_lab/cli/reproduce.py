@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from unskew.cli.completion import one_of
-from unskew.cli.outputs import check_out_folder
+from unskew.cli.outputs import check_extra, check_out_folder
 from unskew.cli.terminal import Json, console, figure_bar, print_json
-from unskew.errors import InputError, ParameterError, UnknownNameError
+from unskew.errors import InputError, MissingExtraError, ParameterError, UnknownNameError
 from unskew.partitioners.contract import check_seed
 from unskew_lab.cluster import PAPERS as ON_CLUSTER
 from unskew_lab.cluster import reproduce_on_cluster
@@ -60,6 +60,8 @@ def reproduce(
       unskew reproduce consistent-grouping --cluster --quick
     """
     papers = ON_CLUSTER if cluster else PAPERS
+    if cluster:
+        check_extra("pyspark", "lab")
     if paper not in papers:
         raise UnknownNameError("paper", paper, papers)
     if data is not None and not list(data.glob("*.parquet")):
@@ -84,4 +86,4 @@ def reproduce(
     console.print(table(chosen.title, outcomes))
     console.print(f"{summary(outcomes)}. Tables and pictures are in {folder}/")
     if not can_draw():
-        console.print("No pictures were drawn: pip install 'unskew[plot]'", markup=False)
+        console.print(f"No pictures: {MissingExtraError('matplotlib', 'lab')}", markup=False)

@@ -85,7 +85,7 @@ def run(
     """
     if name not in ALL:
         raise UnknownNameError("app", name, ALL)
-    check_extra("pyspark", "spark")
+    check_extra("pyspark", "lab")
     check_workers(workers)
     if compare and scheme is not None:
         raise ParameterError(f"--compare chooses the schemes; leave out --scheme {scheme}")
