@@ -1,4 +1,4 @@
-"""Complete programs on the public API: one app, one file, each with its data, run and check."""
+"""Complete programs on the public API, one file each: data, job and check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an app is made of, for `unskew run` and the tests to run them all alike."""
+"""The contract of an app, by which `unskew run` and the tests run all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Figure: TypeAlias = int | float | str | bool
 
 @dataclass(frozen=True)
 class Answer:
-    """What an app found: the first rows of its result, and figures about it."""
+    """The result of an app: its first rows, and figures about it."""
 
     rows: list[dict[str, Any]]
     figures: Mapping[str, Figure] = field(default_factory=dict)
@@ -30,12 +30,12 @@ class Answer:
     replicas: int | None = None
     """How many partial states there were, where the app saw them."""
     batches: Sequence[BatchProgress] = ()
-    """What each micro-batch did, where the app ran on a stream that tells."""
+    """The progress of each micro-batch, where the app ran on a stream that reports it."""
 
 
 @dataclass(frozen=True)
 class App:
-    """One program: where its rows come from, how they are spread, what is right."""
+    """One program: its input, its job and its reference result."""
 
     name: str
     key: tuple[str, ...]

@@ -27,7 +27,7 @@ import unskew
 from unskew.errors import InputError
 from unskew.sketches.streaming_histogram import StreamingHistogram
 from unskew_lab.apps.contract import Answer, App, Scheme
-from unskew_lab.apps.placing import by_key, made_ready
+from unskew_lab.apps.placement import by_key, prepare_scheme
 from unskew_lab.apps.tree_growing import (
     Floats,
     Histograms,
@@ -48,8 +48,8 @@ Batches = Iterable[pa.RecordBatch]
 OfBatches = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
-class Learning:
-    """One tree in the making, and what the workers held on the way."""
+class TreeLearner:
+    """Grows one tree and counts what the workers held."""
 
     def __init__(self, rows: DataFrame, scheme: Scheme, workers: int, bins: int = BINS) -> None:
         self.rows, self.scheme, self.workers, self.bins = rows, scheme, workers, bins
@@ -57,7 +57,7 @@ class Learning:
         self.made = 0
         """Histograms that workers made, over all levels."""
         self.merged = 0
-        """Histograms that came of them: D·C·L, as far as a leaf has rows of a class."""
+        """Histograms after merging them: D·C·L, as far as a leaf has rows of a class."""
 
     def tree(self, depth: int = DEPTH) -> Tree:
         """Grow it; one Spark job a level."""
@@ -166,7 +166,7 @@ def prepared(table: DataFrame) -> DataFrame:
         if name != "label" and (kind in numbers or kind.startswith("decimal"))
     ]
     if not names:
-        raise InputError("decision-tree wants numeric columns beside 'label'; there are none")
+        raise InputError("decision-tree needs numeric columns besides 'label'; the input has none")
     values = [F.col(f"`{name}`").cast("double") for name in names]
     finite = reduce(
         lambda a, b: a & b, [F.coalesce(~F.isnan(value), F.lit(False)) for value in values]
@@ -178,8 +178,8 @@ def prepared(table: DataFrame) -> DataFrame:
 
 
 def _run(rows: DataFrame, scheme: Scheme, workers: int) -> Answer:
-    how, replicas = made_ready(messages(rows, Tree.root(DEPTH)), "feature", scheme, workers)
-    learning = Learning(rows, how, workers)
+    how, replicas = prepare_scheme(messages(rows, Tree.root(DEPTH)), "feature", scheme, workers)
+    learning = TreeLearner(rows, how, workers)
     tree = learning.tree()
     leaves = labels_of_leaves(rows, tree)
     figures = {

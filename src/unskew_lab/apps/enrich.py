@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 import unskew
 from unskew.errors import ParameterError
 from unskew_lab.apps.contract import Answer, App, Scheme
-from unskew_lab.apps.placing import by_key
+from unskew_lab.apps.placement import by_key
 
 SCHEMA = "entity string, kind string, cost int, task int"
 COSTS = {"politician": 25, "media": 5, "other": 1}

@@ -23,7 +23,7 @@ import unskew
 from unskew.hashing import hash_keys
 from unskew.sketches.space_saving import SpaceSaving
 from unskew_lab.apps.contract import Answer, App, Scheme
-from unskew_lab.apps.placing import by_key, made_ready
+from unskew_lab.apps.placement import by_key, prepare_scheme
 
 COUNTERS = 100
 CHECKED = 100
@@ -109,7 +109,7 @@ def _highest(numbers: Iterable[int], count: int) -> list[int]:
 
 def heavy_hitters(rows: DataFrame, scheme: Scheme, workers: int, counters: int) -> Answer:
     """The heaviest keys with bounds on their counts, and how wide the bounds of the first are."""
-    how, replicas = made_ready(rows, "key", scheme, workers)
+    how, replicas = prepare_scheme(rows, "key", scheme, workers)
     parts = [tuple(row) for row in summaries(rows, how, workers, counters).collect()]
     found = merged(parts, counters, replicas)
     loads = np.zeros(workers)

@@ -1,4 +1,4 @@
-"""What the apps with keyed state share: their schemes, and running a stream to its end."""
+"""Schemes of the apps with keyed state, and how their streams run to the end."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from unskew_lab.apps.contract import Scheme
 
 HASHED = "kg"
 SCHEMES = (HASHED, *ALL)
-"""By hash for good, or by a table that one of the planners makes anew between batches."""
+"""By hash, or by a table that one of the planners updates between batches."""
 
 
 def rebalancer_of(scheme: Scheme) -> str | None:
     """What `unskew.streaming.stateful` calls the scheme."""
     if not isinstance(scheme, str):
-        raise ParameterError("state that moves is planned while it runs; name a rebalancer")
+        raise ParameterError(
+            f"an app with keyed state plans while it runs; give one of {', '.join(SCHEMES)}"
+        )
     return None if scheme == HASHED else scheme
 
 
 def run_to_end(stream: StatefulStream, sink: Sink | str) -> list[BatchProgress]:
-    """All there is; what each batch did."""
+    """Run until all input is processed; returns the progress of each batch."""
     stream.start(sink, availableNow=True).awaitTermination()
     return stream.progress

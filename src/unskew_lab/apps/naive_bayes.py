@@ -119,7 +119,7 @@ def classified(documents: DataFrame, model: Model) -> DataFrame:
 
 def _answer(documents: DataFrame, model: Model) -> Answer:
     if not model.documents:
-        raise InputError("naive-bayes has no documents to learn from; give it some more")
+        raise InputError("naive-bayes has no documents to train on; give it more rows")
     right = F.count_if(F.col("label") == F.col("predicted"))
     by_label = classified(kept_back(documents), model).groupBy("label")
     found = by_label.agg(F.count("*").alias("documents"), right.alias("right"))

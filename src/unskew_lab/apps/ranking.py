@@ -1,4 +1,4 @@
-"""Counts by key as an answer: the highest in a fixed order, and totals that miss no row."""
+"""Counts by key as an answer: the highest counts in a fixed order, and totals over all keys."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one run."""
+    """The result of one run."""
 
     app: str
     scheme: str
@@ -39,7 +39,7 @@ class Run:
     """Of a stream, in the mean batch."""
     matches_reference: bool
     batches: int
-    """Micro-batches; 0 if it was no stream."""
+    """Micro-batches; 0 for a run on a table."""
     latency: float | None
     """Seconds from the start of a micro-batch to its result, in the mean."""
     latency_max: float | None

@@ -67,11 +67,11 @@ def generate(scale: float, folder: Path) -> None:
 
 
 def read(folder: Path) -> Tables:
-    """The columns of query 5; foreign keys are drawn anew and not read."""
+    """The columns of query 5; foreign keys are not read but drawn."""
     for name in _COLUMNS:
         if not (folder / f"{name}.parquet").exists():
             raise InputError(
-                f"{folder} has no {name}.parquet; tpch-q5 wants a folder with the tables "
+                f"{folder} has no {name}.parquet; tpch-q5 needs a folder with the tables "
                 f"{', '.join(_COLUMNS)}, as `tpchgen-cli parquet` writes them"
             )
     return {

@@ -148,7 +148,7 @@ def _ends() -> Sequence[datetime.datetime]:
 
 
 def read(spark: SparkSession, folder: Path) -> DataFrame:
-    """The events of a folder of TPC-H tables, with foreign keys drawn anew."""
+    """The events of a folder of TPC-H tables, with newly drawn foreign keys."""
     return spark.createDataFrame(tpch_data.events(tpch_data.read(folder)))
 
 

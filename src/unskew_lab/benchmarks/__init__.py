@@ -1,4 +1,4 @@
-"""Speed, as ratios within one run: `unskew bench`."""
+"""Benchmarks of speed, as ratios within one run: `unskew bench`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from unskew_lab.benchmarks import (
     streaming_mergeable,
     streaming_stateful,
 )
-from unskew_lab.benchmarks.measuring import Row
+from unskew_lab.benchmarks.measuring import Measurement
 
-ALL: dict[str, Callable[[Path | None], Iterable[Row]]] = {
+ALL: dict[str, Callable[[Path | None], Iterable[Measurement]]] = {
     "routers": lambda _: routers.run(),
     "simulator": lambda _: simulator.run(),
     "planners": lambda _: planners.run(),
@@ -33,4 +33,4 @@ ALL: dict[str, Callable[[Path | None], Iterable[Row]]] = {
 
 WITHOUT_SPARK = frozenset({"routers", "simulator", "planners"})
 
-__all__ = ["ALL", "WITHOUT_SPARK", "Row"]
+__all__ = ["ALL", "WITHOUT_SPARK", "Measurement"]

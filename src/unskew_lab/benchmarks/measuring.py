@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A figure of a benchmark. `ratio` is to `against`; `target` is the highest allowed ratio."""
+class Measurement:
+    """A measured figure: `ratio` is to `against`, `target` is the highest allowed ratio."""
 
     name: str
     seconds: float
@@ -23,7 +23,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target was reached; None where there is none."""
+        """Whether the ratio is within the target; None without a target."""
         return None if self.target is None else self.ratio <= self.target
 
     def as_dict(self) -> dict[str, object]:

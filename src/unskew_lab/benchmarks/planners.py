@@ -1,4 +1,4 @@
-"""How long a plan takes: compact against full, ours against readj, and how both grow with keys."""
+"""The time of a plan: compact against full, ours against readj, and growth with the keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unskew.rebalancing import KeyStatistics, Level, Mixed, Readj, Rebalance
 from unskew.rebalancing.outset import Outset
 from unskew.rebalancing.records import Records
 from unskew.workloads import FluctuatingKeys
-from unskew_lab.benchmarks.measuring import Row, best_of
+from unskew_lab.benchmarks.measuring import Measurement, best_of
 
 WORKERS = 15
 EXPONENT = 0.85
@@ -52,7 +52,7 @@ class _Case:
         )
 
 
-def run() -> list[Row]:
+def run() -> list[Measurement]:
     """At the defaults of paper 002: a million keys, 15 workers, theta 0.08, 3,000 entries."""
     case = _case(KEYS)
     return [
@@ -76,18 +76,20 @@ def _case(keys: int) -> _Case:
     return _Case(KeyStatistics.over(intervals, WINDOW), table)
 
 
-def _compact(case: _Case) -> list[Row]:
+def _compact(case: _Case) -> list[Measurement]:
     full_time = best_of(REPEATS, lambda: Mixed().rebalance(case.keys, case.current, WORKERS))
     records = Records.of(Outset.of(case.keys, case.current, WORKERS), DEGREE)
     compact_time = best_of(REPEATS, lambda: Mixed().plan(records))
     against = "mixed on the full key space"
     return [
-        Row("mixed on the full key space", full_time, 1.0, "itself", None),
-        Row("mixed on compact statistics", compact_time, compact_time / full_time, against, 0.1),
+        Measurement("mixed on the full key space", full_time, 1.0, "itself", None),
+        Measurement(
+            "mixed on compact statistics", compact_time, compact_time / full_time, against, 0.1
+        ),
     ]
 
 
-def _from_arrow(case: _Case) -> list[Row]:
+def _from_arrow(case: _Case) -> list[Measurement]:
     columns = case.arrow()
     rows = []
     for name, planner in (("mixed", Mixed()), ("mixed r=3", Mixed(r=DEGREE)), ("level", Level())):
@@ -97,11 +99,11 @@ def _from_arrow(case: _Case) -> list[Row]:
 
         seconds = best_of(REPEATS, plan)
         ratio = seconds / SECONDS_FOR_A_PLAN
-        rows.append(Row(f"{name}, Arrow columns to table", seconds, ratio, "1.5 s", 1.0))
+        rows.append(Measurement(f"{name}, Arrow columns to table", seconds, ratio, "1.5 s", 1.0))
     return rows
 
 
-def _against_readj(case: _Case) -> list[Row]:
+def _against_readj(case: _Case) -> list[Measurement]:
     """Readj at the sigma that balances best, against planners held to the balance it reaches."""
     best: tuple[float, float, float] | None = None
     for sigma in SIGMAS:
@@ -112,7 +114,7 @@ def _against_readj(case: _Case) -> list[Row]:
     assert best is not None
     top, seconds, sigma = best
     against = f"readj, sigma={sigma:g}, max/mean {top:.3f}"
-    rows = [Row(against, seconds, 1.0, "itself", None)]
+    rows = [Measurement(against, seconds, 1.0, "itself", None)]
     theta = min(THETA, top - 1)
     records = Records.of(Outset.of(case.keys, case.current, WORKERS), DEGREE)
     rivals: dict[str, Callable[[], Rebalance]] = {
@@ -123,11 +125,11 @@ def _against_readj(case: _Case) -> list[Row]:
         reached = max_over_mean(planner().loads)
         took = best_of(REPEATS, planner)
         label = f"{name}, max/mean {reached:.3f}"
-        rows.append(Row(label, took, took / seconds, against, 1 / 20))
+        rows.append(Measurement(label, took, took / seconds, against, 1 / 20))
     return rows
 
 
-def _growth(case: _Case) -> Row:
+def _growth(case: _Case) -> Measurement:
     """Four times the keys, relative to what K log K would take."""
     larger = _case(4 * KEYS)
     times = [
@@ -136,14 +138,14 @@ def _growth(case: _Case) -> Row:
     ]
     expected = 4 * math.log(4 * KEYS) / math.log(KEYS)
     ratio = times[1] / times[0] / expected
-    return Row("mixed with 4 times the keys", times[1], ratio, "K log K from 1 times", 1.25)
+    return Measurement("mixed with 4 times the keys", times[1], ratio, "K log K from 1 times", 1.25)
 
 
-def _memory() -> Row:
+def _memory() -> Measurement:
     """In a process of its own: the highest use of memory while planning, over the statistics."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         seconds, ratio = pool.apply(_plan_many)
-    return Row("mixed, memory at 10 M keys", seconds, ratio, "the key statistics", 8.0)
+    return Measurement("mixed, memory at 10 M keys", seconds, ratio, "the key statistics", 8.0)
 
 
 def _plan_many() -> tuple[float, float]:

@@ -1,11 +1,11 @@
-"""Scheduling by cost on Spark against round robin and against plain Spark, batch after batch.
+"""Scheduling by cost on Spark, against round robin and against plain Spark.
 
 Rows arrive at exactly the rate that all slots can serve, as in the paper, and wait until their
 batch is full; a batch starts when the one before has ended. Only the arrivals are virtual: batches
 run on Spark. A row's completion time is from its arrival until the function is done with it. Costs
 are slept, so they do not depend on how many cores there are; what rows really take, a little more
 than their sleep, is measured first and sets the rate. What a job takes before its first and after
-its last row is the same for a stream of any length and is measured apart.
+its last row is the same for a stream of any length and is a figure of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from unskew.kernels.cost_pair import Floats
-from unskew_lab.benchmarks.measuring import Row, new_session
+from unskew_lab.benchmarks.measuring import Measurement, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,12 +57,12 @@ def _scattered(entity: Floats) -> Floats:
     return np.modf(np.asarray(entity, dtype=np.float64) * 0.6180339887498949)[0]
 
 
-Batch = Callable[[int, int], list[Any]]
-"""Runs rows first..last-1; their ids and when each was begun and done."""
+RunBatch = Callable[[int, int], list[Any]]
+"""Runs rows first..last-1; returns their ids and when each began and ended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StreamTimes:
     """One stream under one scheme, in seconds."""
 
     scheme: str
@@ -73,11 +73,11 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Stream:
+class BatchedStream:
     """Batches under one scheme, placed one after the other in virtual time."""
 
     scheme: str
-    run: Batch
+    run: RunBatch
     gap: float
     """Seconds between two arrivals."""
     size: int
@@ -104,15 +104,15 @@ class Stream:
         self.free = begins + lasted
         self.times.append(begins + done - began - np.arange(first, first + self.size) * self.gap)
 
-    def outcome(self) -> Outcome:
-        """What the stream came to."""
+    def result(self) -> StreamTimes:
+        """The times of the whole stream."""
         began = (WARM + 1) * self.size * self.gap
-        return Outcome(
+        return StreamTimes(
             self.scheme, float(np.mean(self.times)), self.free - began, min(self.overheads)
         )
 
 
-def run() -> Iterator[Row]:
+def run() -> Iterator[Measurement]:
     """Both kinds of costs on 2, 5 and 10 slots."""
     gains: list[float] = []
     for slots in SLOTS:
@@ -126,21 +126,21 @@ def run() -> Iterator[Row]:
             spark.stop()
     mean = float(np.mean(gains))
     name = "posg completion time, mean of all"
-    yield Row(name, 0.0, mean, "round robin", OVER_ROUND_ROBIN)
+    yield Measurement(name, 0.0, mean, "round robin", OVER_ROUND_ROBIN)
 
 
 def completion_times(
     spark: SparkSession, slots: int, kind: str, batches: int = BATCHES
-) -> list[Outcome]:
+) -> list[StreamTimes]:
     """The same stream under each scheme: the verb, POSG, round robin, and left to Spark."""
     size = _size(kind, slots)
     gap = _measured_cost(spark, slots, kind) / slots
-    streams = [Stream(*each, gap, size) for each in _schemes(spark, slots, kind)]
+    streams = [BatchedStream(*each, gap, size) for each in _schemes(spark, slots, kind)]
     for number in range(batches + WARM):
         # All take turns, so that a slow minute hits all alike.
         for stream in streams:
             stream.take(number)
-    return [stream.outcome() for stream in streams]
+    return [stream.result() for stream in streams]
 
 
 def batch_times(spark: SparkSession, slots: int, kind: str, batches: int) -> dict[str, list[float]]:
@@ -156,10 +156,12 @@ def batch_times(spark: SparkSession, slots: int, kind: str, batches: int) -> dic
     return found
 
 
-def _rows(what: str, verb: Outcome, posg: Outcome, others: Sequence[Outcome]) -> list[Row]:
+def _rows(
+    what: str, verb: StreamTimes, posg: StreamTimes, others: Sequence[StreamTimes]
+) -> list[Measurement]:
     """Scheduling by cost against each other scheme, and the verb, which may decline, too."""
     rows = [
-        Row(f"posg {measure}, {what}", mine, mine / theirs, other.scheme, None)
+        Measurement(f"posg {measure}, {what}", mine, mine / theirs, other.scheme, None)
         for other in others
         for measure, mine, theirs in (
             ("completion time", posg.mean, other.mean),
@@ -169,7 +171,7 @@ def _rows(what: str, verb: Outcome, posg: Outcome, others: Sequence[Outcome]) ->
     ]
     best = min(others, key=lambda each: each.mean)
     name = f"mapInArrow completion time, {what}, {verb.scheme}"
-    return [*rows, Row(name, verb.mean, verb.mean / best.mean, best.scheme, OVER_THE_BEST)]
+    return [*rows, Measurement(name, verb.mean, verb.mean / best.mean, best.scheme, OVER_THE_BEST)]
 
 
 def _measured_cost(spark: SparkSession, slots: int, kind: str) -> float:
@@ -179,7 +181,7 @@ def _measured_cost(spark: SparkSession, slots: int, kind: str) -> float:
     return float(np.mean([row["done"] - row["begun"] for row in rows.collect()]))
 
 
-def _schemes(spark: SparkSession, slots: int, kind: str) -> list[tuple[str, Batch]]:
+def _schemes(spark: SparkSession, slots: int, kind: str) -> list[tuple[str, RunBatch]]:
     """The verb as it decides; always by cost; round robin; and left to Spark."""
     import unskew
 
@@ -187,7 +189,7 @@ def _schemes(spark: SparkSession, slots: int, kind: str) -> list[tuple[str, Batc
     # Only its columns count: batches are handed over one by one.
     stream = spark.readStream.format("rate").load().selectExpr("value id", "value entity")
 
-    def by_verb(scheme: Literal["auto", "posg"]) -> Batch:
+    def by_verb(scheme: Literal["auto", "posg"]) -> RunBatch:
         mapped = unskew.mapInArrow(
             stream, function, SCHEMA, cost_key="entity", workers=slots, scheme=scheme
         )
@@ -206,7 +208,7 @@ def _schemes(spark: SparkSession, slots: int, kind: str) -> list[tuple[str, Batc
         dealt = unskew.repartition(rows, "entity", slots, scheme="sg", need="any-row")
         return dealt.mapInArrow(function, SCHEMA).collect()
 
-    def plain(tasks: int) -> Batch:
+    def plain(tasks: int) -> RunBatch:
         return lambda first, last: (
             _batch(spark, first, last, tasks).mapInArrow(function, SCHEMA).collect()
         )

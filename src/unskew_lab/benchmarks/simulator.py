@@ -1,4 +1,4 @@
-"""How fast queues are simulated: messages per second of one core, streams drawn meanwhile."""
+"""The speed of simulated queues in messages per second of one core, drawing included."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from unskew.partitioners import ConsistentGrouping, PartialKey, Partitioner
 from unskew.simulator.queueing import simulate_queueing
 from unskew.workloads import ZipfStream
-from unskew_lab.benchmarks.measuring import Row
+from unskew_lab.benchmarks.measuring import Measurement
 
 MESSAGES = 10_000_000
 KEYS = 100_000
@@ -18,37 +18,37 @@ CACHES = 2.0
 """More keys mean no more work per message, but tables that do not fit into a cache."""
 
 
-def run() -> list[Row]:
+def run() -> list[Measurement]:
     """Speed at 100 workers, then over workers and over keys."""
     rows = []
     for scheme in (PartialKey(100), ConsistentGrouping(100)):
         seconds = _best(scheme, KEYS, MESSAGES)
         ratio = seconds / (MESSAGES / PER_SECOND)
-        rows.append(Row(f"{scheme.scheme} n=100", seconds, ratio, "5M messages/s", 1.0))
+        rows.append(Measurement(f"{scheme.scheme} n=100", seconds, ratio, "5M messages/s", 1.0))
     for kind in (PartialKey, ConsistentGrouping):
         rows += _over_workers(kind)
     rows += _over_keys()
     return rows
 
 
-def _over_workers(kind: type[PartialKey] | type[ConsistentGrouping]) -> list[Row]:
+def _over_workers(kind: type[PartialKey] | type[ConsistentGrouping]) -> list[Measurement]:
     """Allowed is the growth of log(workers)."""
-    rows: list[Row] = []
+    rows: list[Measurement] = []
     for workers in (10, 100, 1000, 10_000):
         seconds = _best(kind(workers), KEYS, MESSAGES // 2)
         ratio = seconds / rows[0].seconds if rows else 1.0
         allowed = math.log(workers) / math.log(10)
         name = f"{kind.scheme} n={workers}, {MESSAGES // 2:,} messages"
-        rows.append(Row(name, seconds, ratio, f"{kind.scheme} n=10", allowed))
+        rows.append(Measurement(name, seconds, ratio, f"{kind.scheme} n=10", allowed))
     return rows
 
 
-def _over_keys() -> list[Row]:
-    rows: list[Row] = []
+def _over_keys() -> list[Measurement]:
+    rows: list[Measurement] = []
     for keys in (10_000, 100_000, 1_000_000):
         seconds = _best(PartialKey(100), keys, MESSAGES // 2)
         ratio = seconds / rows[0].seconds if rows else 1.0
-        rows.append(Row(f"pkg n=100, {keys:,} keys", seconds, ratio, "10,000 keys", CACHES))
+        rows.append(Measurement(f"pkg n=100, {keys:,} keys", seconds, ratio, "10,000 keys", CACHES))
     return rows
 
 

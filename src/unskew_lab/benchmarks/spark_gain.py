@@ -1,7 +1,7 @@
-"""What spreading hot keys gains on Spark, beside everything else that people try.
+"""The gain of spreading hot keys on Spark, beside the usual alternatives.
 
 Work is emulated: each row costs 0.2 ms of sleep, so sixteen slots work side by side on any machine.
-The yardstick is the ideal: all work divided by the slots, plus what the same job takes when rows
+The baseline is the ideal: all work divided by the slots, plus what the same job takes when rows
 cost nothing.
 """
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unskew_lab.benchmarks.measuring import Row, best_of, new_session
+from unskew_lab.benchmarks.measuring import Measurement, best_of, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +45,7 @@ Works = dict[str, tuple["Callable[[float], DataFrame]", dict[str, str]]]
 """Ways to do a job at a cost per row, with the settings that each needs."""
 
 
-def run(data: Path | None = None) -> Iterator[Row]:
+def run(data: Path | None = None) -> Iterator[Measurement]:
     """Group functions on Zipf keys and on real streams, joins, and what is best left to Spark."""
     from unskew.testing import skewed
 
@@ -62,7 +62,7 @@ def run(data: Path | None = None) -> Iterator[Row]:
             yield from _stream_rows(session, file)
 
 
-def _stream_rows(session: SparkSession, file: Path) -> Iterator[Row]:
+def _stream_rows(session: SparkSession, file: Path) -> Iterator[Measurement]:
     """The group function on the first rows of a real stream."""
     from pyspark.sql import functions as F
 
@@ -72,7 +72,9 @@ def _stream_rows(session: SparkSession, file: Path) -> Iterator[Row]:
     yield from _group_rows(session, rows, f"group function, {file.stem}", rows.count())
 
 
-def _group_rows(session: SparkSession, rows: DataFrame, what: str, count: int) -> Iterator[Row]:
+def _group_rows(
+    session: SparkSession, rows: DataFrame, what: str, count: int
+) -> Iterator[Measurement]:
     works: Works = {
         "planned split": (partial(_planned, rows), NO_AQE),
         "plain groupBy.applyInArrow": (partial(_plain, rows), NO_AQE),
@@ -84,7 +86,7 @@ def _group_rows(session: SparkSession, rows: DataFrame, what: str, count: int) -
     yield from _against_ideal(session, what, works, count)
 
 
-def _join_rows(session: SparkSession, rows: DataFrame) -> Iterator[Row]:
+def _join_rows(session: SparkSession, rows: DataFrame) -> Iterator[Measurement]:
     facts = rows.where(f"id < {JOIN_ROWS}")
     names = rows.select("key").distinct().withColumnRenamed("key", "name")
     table = names.selectExpr("name key", "upper(name) title").repartition(4).localCheckpoint()
@@ -103,23 +105,23 @@ def _against_ideal(
     what: str,
     works: Works,
     count: int,
-) -> Iterator[Row]:
+) -> Iterator[Measurement]:
     """Ours as the best of several runs; the slow ones once, for they have seconds to spare."""
     ours, settings = works["planned split"]
     with _settings(session, settings):
         _run(ours, 0.0, count)  # starts the Python workers
         fixed = best_of(REPEATS, partial(_run, ours, 0.0, count))
     ideal = count * COST / SLOTS + fixed
-    yield Row(f"{what}: ideal, of it {fixed:.2f} s fixed cost", ideal, 1.0, "itself", None)
+    yield Measurement(f"{what}: ideal, of it {fixed:.2f} s fixed cost", ideal, 1.0, "itself", None)
     for name, (work, settings) in works.items():
         with _settings(session, settings):
             repeats = REPEATS if name == "planned split" else 1
             seconds = best_of(repeats, partial(_run, work, COST, count))
         target = GAIN if name == "planned split" else None
-        yield Row(f"{what}: {name}", seconds, seconds / ideal, IDEAL, target)
+        yield Measurement(f"{what}: {name}", seconds, seconds / ideal, IDEAL, target)
 
 
-def _algebraic_rows(rows: DataFrame) -> Iterator[Row]:
+def _algebraic_rows(rows: DataFrame) -> Iterator[Measurement]:
     """Aggregates that Spark combines before its shuffle: unskew must stay out of the way."""
     from pyspark.sql import functions as F
 
@@ -138,7 +140,7 @@ def _algebraic_rows(rows: DataFrame) -> Iterator[Row]:
             times[name].append(best_of(1, work))
     plain_time, auto = (min(times[name][1:]) for name in ("plain", "auto"))
     ratio = auto / plain_time
-    yield Row("count and sum: auto", auto, ratio, "Spark's groupBy.agg", PASS_THROUGH)
+    yield Measurement("count and sum: auto", auto, ratio, "Spark's groupBy.agg", PASS_THROUGH)
 
 
 def _run(work: Callable[[float], DataFrame], cost: float, count: int) -> None:

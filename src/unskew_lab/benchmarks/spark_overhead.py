@@ -1,4 +1,4 @@
-"""What routing costs on Spark where there is neither skew nor work: routing and shuffle alone."""
+"""The cost of routing and shuffling on Spark, without skew and without work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from unskew_lab.benchmarks.measuring import Row
+from unskew_lab.benchmarks.measuring import Measurement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +34,7 @@ BATCHES = (10_000, 100_000)
 AGAINST = "Spark's repartition(n, key)"
 
 
-def run() -> list[Row]:
+def run() -> list[Measurement]:
     """Every way to run a scheme on narrow rows with even keys, against Spark's own repartition."""
     import unskew
     from unskew.testing import local_session
@@ -50,7 +50,7 @@ def run() -> list[Row]:
         seconds = _best_in_turn(session, jobs)
     baseline = seconds.pop(AGAINST)
     return [
-        Row(name, time_, time_ / baseline, AGAINST, _target(name))
+        Measurement(name, time_, time_ / baseline, AGAINST, _target(name))
         for name, time_ in seconds.items()
     ]
 

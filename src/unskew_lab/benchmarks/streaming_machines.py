@@ -1,7 +1,7 @@
-"""Mergeable work on machines of which one is slow: ways to keep it from holding up a batch.
+"""Mergeable work on machines of which one is slow, under several schemes.
 
 A standalone cluster of four machines, one at 30 % speed; work is emulated, so that slots need no
-cores. The yardstick is the ideal: all work divided by the speed of all slots, plus what the same
+cores. The baseline is the ideal: all work divided by the speed of all slots, plus what the same
 batch takes when rows cost nothing.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from unskew_lab.benchmarks.measuring import Row
+from unskew_lab.benchmarks.measuring import Measurement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 MACHINES, SLOTS, SPEED = 4, 4, 0.3
 KEYS, EXPONENT, ROWS, DRAWN = 2_000, 1.2, 60_000, 4
 LEARNING, MEASURED = 2, 2
-"""Batches after which a way should know which machine is slow, and batches that count."""
+"""Batches after which a scheme should know which machine is slow, and batches that count."""
 CHOOSING = 2 + 3 * 3
-"""Batches that "auto" needs: two that are uneven, and three for each way that it tries."""
+"""Batches that "auto" needs: two that are uneven, and three for each strategy that it tries."""
 COST = 0.001
 WORKERS = MACHINES * SLOTS
 SMALL = 5 * WORKERS
-WAYS: Sequence[tuple[str, str, int]] = (
+SCHEMES: Sequence[tuple[str, str, int]] = (
     ("planned split, a task per slot", "planned-split", WORKERS),
     ("planned split, five tasks per slot", "planned-split", SMALL),
-    ("consistent grouping, told times", "cg", WORKERS),
+    ("consistent grouping, from reported times", "cg", WORKERS),
 )
 
 
@@ -68,8 +68,8 @@ class SlowCount:
         return state
 
 
-def run() -> Iterator[Row]:
-    """Batch times of each way, once it has learned, against the ideal."""
+def run() -> Iterator[Measurement]:
+    """Batch times of each scheme, once it has learned, against the ideal."""
     from pyspark.sql import SparkSession
 
     from unskew.testing import LocalCluster, Machine
@@ -85,23 +85,25 @@ def run() -> Iterator[Row]:
         session.stop()
 
 
-def _rows(session: SparkSession, folder: str) -> Iterator[Row]:
+def _rows(session: SparkSession, folder: str) -> Iterator[Measurement]:
     from unskew.testing import skewed
 
     for batch in range(DRAWN):
         drawn = skewed(session, ROWS, KEYS, EXPONENT, seed=batch)
         drawn.repartition(WORKERS).write.parquet(f"{folder}/in/{batch}")
     speed, best = SLOTS * (MACHINES - 1 + SPEED), float("inf")
-    for number, (name, scheme, workers) in enumerate(WAYS):
+    for number, (name, scheme, workers) in enumerate(SCHEMES):
         place = f"{folder}/{number}"
         fixed = median(_times(session, folder, f"{place}-free", scheme, workers, 0.0))
         ideal = ROWS * COST / speed + fixed
         took = median(_times(session, folder, place, scheme, workers, COST))
-        yield Row(f"one slow machine: {name}", took, took / ideal, "the ideal", None)
+        yield Measurement(f"one slow machine: {name}", took, took / ideal, "the ideal", None)
         best = min(best, took)
     chosen = _times(session, folder, f"{folder}/auto", "auto", WORKERS, COST, learning=CHOOSING)
     took = median(chosen)
-    yield Row("one slow machine: auto, once it has chosen", took, took / best, "the best", None)
+    yield Measurement(
+        "one slow machine: auto, once it has chosen", took, took / best, "the best", None
+    )
 
 
 def _times(

@@ -1,7 +1,7 @@
 """Mergeable work on a stream whose hot keys change, beside plain Spark.
 
 Work is emulated: each row costs 0.2 ms of sleep, so sixteen slots work side by side on any machine.
-The yardstick is the ideal: all work divided by the slots, plus what the same query takes when rows
+The baseline is the ideal: all work divided by the slots, plus what the same query takes when rows
 cost nothing. Plain is what Spark offers for work in Python on a stream: keyed state in pandas.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unskew_lab.benchmarks.measuring import Row, new_session
+from unskew_lab.benchmarks.measuring import Measurement, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +31,7 @@ COST = 0.0002
 LEVEL, GAIN = 1.25, 0.5
 
 
-def run() -> list[Row]:
+def run() -> list[Measurement]:
     """Batch times of routed parts against the ideal, and against plain Spark."""
     session = new_session(SLOTS)
     with tempfile.TemporaryDirectory() as folder:
@@ -47,18 +47,18 @@ def run() -> list[Row]:
     return _rows(free, ours, plain)
 
 
-def _rows(free: list[float], ours: list[float], plain: list[float]) -> list[Row]:
+def _rows(free: list[float], ours: list[float], plain: list[float]) -> list[Measurement]:
     # The first batch starts the Python workers; the tenth is the first with other hot keys.
     fixed = median(free[1:])
     ideal = ROWS * COST / SLOTS + fixed
     usual, changed, slow = median(ours[1:]), max(ours[EPOCH : EPOCH + 2]), median(plain[1:])
     what = f"stream: {ROWS} rows a batch"
     return [
-        Row(f"{what}: ideal, of it {fixed:.2f} s fixed cost", ideal, 1.0, "itself", None),
-        Row(f"{what}: routed parts", usual, usual / ideal, "the ideal", LEVEL),
-        Row(f"{what}: when hot keys change", changed, changed / ideal, "the ideal", LEVEL),
-        Row(f"{what}: keyed state in pandas", slow, slow / ideal, "the ideal", None),
-        Row(f"{what}: routed parts", usual, usual / slow, "keyed state in pandas", GAIN),
+        Measurement(f"{what}: ideal, of it {fixed:.2f} s fixed cost", ideal, 1.0, "itself", None),
+        Measurement(f"{what}: routed parts", usual, usual / ideal, "the ideal", LEVEL),
+        Measurement(f"{what}: when hot keys change", changed, changed / ideal, "the ideal", LEVEL),
+        Measurement(f"{what}: keyed state in pandas", slow, slow / ideal, "the ideal", None),
+        Measurement(f"{what}: routed parts", usual, usual / slow, "keyed state in pandas", GAIN),
     ]
 
 

@@ -1,7 +1,7 @@
 """Keyed state that moves, beside state that stays by hash and Spark's own transformWithState.
 
 Work is emulated: each row costs 0.2 ms of sleep, so sixteen slots work side by side on any machine.
-The yardstick is the bound: the longer of all work divided by the slots and the heaviest key's own,
+The baseline is the bound: the longer of all work divided by the slots and the heaviest key's own,
 plus what the same batches take when rows cost nothing.
 """
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import KeyStatistics, Mixed, Rebalance
 from unskew.workloads import ZipfStream
-from unskew_lab.benchmarks.measuring import Row, new_session
+from unskew_lab.benchmarks.measuring import Measurement, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +42,7 @@ TOUCHED = 20_000
 MOVED = 5_000
 
 
-def run() -> Iterator[Row]:
+def run() -> Iterator[Measurement]:
     """Skew that changes, growth of the state, the price of a move."""
     session = new_session(SLOTS)
     session.conf.set(
@@ -54,7 +54,7 @@ def run() -> Iterator[Row]:
     yield from _growing(session)
 
 
-def _drifting(session: SparkSession, exponent: float) -> list[Row]:
+def _drifting(session: SparkSession, exponent: float) -> list[Measurement]:
     """Throughput after adaptation: batches from the second after a change on."""
     with tempfile.TemporaryDirectory() as folder:
         counts = _write_stream(Path(folder), exponent)
@@ -62,7 +62,11 @@ def _drifting(session: SparkSession, exponent: float) -> list[Row]:
         fixed = statistics.median(_ours(session, folder, "free", None, 0.0, most=5)[0][2:])
         bound = work + fixed
         name = f"zipf {exponent}"
-        rows = [Row(f"{name}: bound, of it {fixed:.2f} s fixed cost", bound, 1.0, "itself", None)]
+        rows = [
+            Measurement(
+                f"{name}: bound, of it {fixed:.2f} s fixed cost", bound, 1.0, "itself", None
+            )
+        ]
         adapted = [n for n in range(BATCHES) if n % CHANGE >= 2]
         mixed, records = _ours(session, folder, "mixed", "mixed", COST)
         hashed, _ = _ours(session, folder, "hashing", None, COST)
@@ -72,14 +76,20 @@ def _drifting(session: SparkSession, exponent: float) -> list[Row]:
             for label, times in (("mixed", mixed), ("hashing", hashed), ("spark", spark))
         }
         planning = sum(each.rebalance_seconds for each in records) / sum(mixed)
+        compared = (
+            (bound, "the bound", ADAPTED),
+            (took["hashing"], "hashing", None),
+            (took["spark"], "transformWithStateInPandas", GAIN),
+        )
+        ours, seconds = took["mixed"], planning * sum(mixed)
         return [
             *rows,
-            Row(f"{name}: mixed", took["mixed"], took["mixed"] / bound, "the bound", ADAPTED),
-            Row(f"{name}: mixed", took["mixed"], took["mixed"] / took["hashing"], "hashing", None),
-            Row(f"{name}: mixed", took["mixed"], took["mixed"] / took["spark"],
-                "transformWithStateInPandas", GAIN),
-            Row(f"{name}: planning", planning * sum(mixed), planning, "all batches", PLANNING),
-        ]  # fmt: skip
+            *(
+                Measurement(f"{name}: mixed", ours, ours / other, against, target)
+                for other, against, target in compared
+            ),
+            Measurement(f"{name}: planning", seconds, planning, "all batches", PLANNING),
+        ]
 
 
 def _write_stream(folder: Path, exponent: float) -> list[int]:
@@ -176,7 +186,7 @@ def _transform_with_state(session: SparkSession, folder: str) -> list[float]:
     return found
 
 
-def _growing(session: SparkSession) -> Iterator[Row]:
+def _growing(session: SparkSession) -> Iterator[Measurement]:
     """The same 20,000 rows a batch over more and more state, and one batch that moves keys."""
     base = 0.0
     for keys in STATE_SIZES:
@@ -187,7 +197,9 @@ def _growing(session: SparkSession) -> Iterator[Row]:
         seconds = statistics.median([each.seconds for each in others[1:]])
         base = base or seconds
         ratio, target = seconds / base, GROWTH if keys == STATE_SIZES[-1] else None
-        yield Row(f"{keys:,} keys, {TOUCHED:,} touched", seconds, ratio, "10,000 keys", target)
+        yield Measurement(
+            f"{keys:,} keys, {TOUCHED:,} touched", seconds, ratio, "10,000 keys", target
+        )
         if mover is not None:
             yield _moving(last, seconds)
 
@@ -207,11 +219,12 @@ class MoveOnce:
         return replace(plan, table=table, loads=np.full(workers, plan.mean))
 
 
-def _moving(batch: BatchProgress, usual: float) -> Row:
+def _moving(batch: BatchProgress, usual: float) -> Measurement:
     moved = batch.migrated_keys or 0
     each = max(0.0, batch.seconds - usual) / max(moved, 1)
-    return Row(f"a batch that moves {moved:,} keys, {each * 1e6:.0f} µs each", batch.seconds,
-               batch.seconds / usual, "a batch that moves none", None)  # fmt: skip
+    name = f"a batch that moves {moved:,} keys, {each * 1e6:.0f} µs each"
+    against = "a batch that moves none"
+    return Measurement(name, batch.seconds, batch.seconds / usual, against, None)
 
 
 def _grown(session: SparkSession, folder: str, mover: MoveOnce | None) -> list[BatchProgress]:

@@ -5,5 +5,5 @@ TITLE = "Laboratory"
 COMMANDS = {
     "reproduce": "Measure a paper's claims and say which hold.",
     "run": "Run an application of the papers on an embedded Spark and check its result.",
-    "bench": "Measure speed; every figure is a ratio to a yardstick of the same run.",
+    "bench": "Measure speed; every figure is a ratio to a baseline of the same run.",
 }

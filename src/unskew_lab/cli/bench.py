@@ -1,4 +1,4 @@
-"""`unskew bench`: how fast things are, as ratios within one run."""
+"""`unskew bench`: speed, as ratios within one run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unskew.cli.completion import one_of
 from unskew.cli.outputs import check_extra
 from unskew.cli.terminal import Json, console, errors, print_json, waiting
 from unskew.errors import InputError, UnknownNameError
-from unskew_lab.benchmarks import ALL, WITHOUT_SPARK, Row
+from unskew_lab.benchmarks import ALL, WITHOUT_SPARK, Measurement
 
 Name = Annotated[
     str | None,
@@ -24,20 +24,20 @@ Data = Annotated[
 
 
 def bench(name: Name = None, data: Data = None, as_json: Json = False) -> None:
-    """Measure speed; every figure is a ratio to a yardstick of the same run.
+    """Measure speed; every figure is a ratio to a baseline of the same run.
 
-    Each figure is told as soon as it is known, and all of them at the end. Example:
+    Prints each figure as soon as it is measured, and a table of all at the end. Example:
 
       unskew bench routers
     """
     if name is not None and name not in ALL:
         raise UnknownNameError("benchmark", name, ALL)
     if data is not None and not list(data.glob("*.parquet")):
-        raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
+        raise InputError(f"no Parquet files in {data}; give a folder of streams, or remove --data")
     chosen = [name] if name else list(ALL)
     if not WITHOUT_SPARK.issuperset(chosen):
         check_extra("pyspark", "lab")
-    rows: list[Row] = []
+    rows: list[Measurement] = []
     for each in chosen:
         with waiting(f"Measuring {each}") as say:
             for row in ALL[each](data):
@@ -50,7 +50,7 @@ def bench(name: Name = None, data: Data = None, as_json: Json = False) -> None:
         console.print(_table(rows))
 
 
-def _table(rows: list[Row]) -> Table:
+def _table(rows: list[Measurement]) -> Table:
     table = Table("what", "seconds", "ratio", "against", "target", "met")
     for row in rows:
         target = "" if row.target is None else f"{row.target:g}"

@@ -26,16 +26,20 @@ PaperName = Annotated[
         metavar="PAPER", help=f"One of {', '.join(PAPERS)}.", autocompletion=one_of(PAPERS)
     ),
 ]
-FigureName = Annotated[str | None, typer.Option(help="Only this one; a wrong name lists all.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Smaller streams, in minutes.")]
-Out = Annotated[Path | None, typer.Option(help="Where results go; runs resume from there.")]
+FigureName = Annotated[str | None, typer.Option(help="Only this figure; a wrong name lists all.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Use smaller streams; takes minutes.")]
+Out = Annotated[
+    Path | None, typer.Option(help="Folder for the results; a stopped run resumes from it.")
+]
 Data = Annotated[Path | None, typer.Option(help="A folder of Parquet streams with a column key.")]
-Seed = Annotated[int, typer.Option(help="Another seed, other streams.")]
+Seed = Annotated[int, typer.Option(help="Seed of the generated streams.")]
 OnCluster = Annotated[
     bool,
-    typer.Option("--cluster", help="The figures of clusters, on a local standalone one."),
+    typer.Option("--cluster", help="Reproduce the cluster figures, on a local standalone cluster."),
 ]
-Jobs = Annotated[int | None, typer.Option(help="How many cells at a time; one per core.")]
+Jobs = Annotated[
+    int | None, typer.Option(help="Measurements at a time; one per core if not given.")
+]
 
 
 def reproduce(
@@ -65,25 +69,25 @@ def reproduce(
     if paper not in papers:
         raise UnknownNameError("paper", paper, papers)
     if data is not None and not list(data.glob("*.parquet")):
-        raise InputError(f"no Parquet files in {data}; give a folder of streams, or leave it out")
+        raise InputError(f"no Parquet files in {data}; give a folder of streams, or remove --data")
     chosen = papers[paper]
-    chosen.pick(figure)  # refuses an unknown one
+    chosen.pick(figure)  # raises if there is none of that name
     check_seed(seed)
     if jobs is not None and jobs < 1:
-        raise ParameterError(f"--jobs {jobs} is not at least 1; leave it out for one per core")
+        raise ParameterError(f"--jobs {jobs} is not at least 1; without it there is one per core")
     check_out_folder(out, "--out")
     kind = f"{'-cluster' if cluster else ''}{'-quick' if quick else ''}"
     folder = out or Path("reproduced") / f"{paper}{kind}"
     setting = Setting(quick=quick, data=data, seed=seed)
     with figure_bar(shown=not as_json) as progress:
         if cluster:
-            outcomes = reproduce_on_cluster(chosen, setting, folder, figure, progress)
+            results = reproduce_on_cluster(chosen, setting, folder, figure, progress)
         else:
-            outcomes = run(chosen, setting, folder, figure, jobs, progress)
+            results = run(chosen, setting, folder, figure, jobs, progress)
     if as_json:
-        print_json([row for outcome in outcomes for row in outcome.as_rows()])
+        print_json([row for result in results for row in result.as_rows()])
         return
-    console.print(table(chosen.title, outcomes))
-    console.print(f"{summary(outcomes)}. Tables and pictures are in {folder}/")
+    console.print(table(chosen.title, results))
+    console.print(f"{summary(results)}. Tables and pictures are in {folder}/")
     if not can_draw():
         console.print(f"No pictures: {MissingExtraError('matplotlib', 'lab')}", markup=False)

@@ -41,21 +41,23 @@ InputPath = Annotated[
 Columns = Annotated[
     list[str] | None,
     typer.Option(
-        "--column", metavar="NAME=COLUMN", help="What a column that the app wants is called there."
+        "--column", metavar="NAME=COLUMN", help="The input's name for a column of the app."
     ),
 ]
 Scheme = Annotated[
     str | None,
-    typer.Option(help="How rows are spread: planned-split, pkg, kg, auto; or kg, mixed, readj ..."),
+    typer.Option(
+        help="Scheme: planned-split, pkg, kg, auto; with keyed state kg, mixed, readj ..."
+    ),
 ]
 Workers = Annotated[int, typer.Option(help="How many workers to spread the rows over.")]
 Compare = Annotated[
     bool,
-    typer.Option("--compare", help="Run by several schemes, there and back; the quicker counts."),
+    typer.Option("--compare", help="Run several schemes, each twice; the faster run counts."),
 ]
 Batches = Annotated[
     int | None,
-    typer.Option(help="Run on a stream of so many micro-batches, where the app can."),
+    typer.Option(help="Number of micro-batches, for apps that run on a stream."),
 ]
 
 
@@ -88,7 +90,7 @@ def run(
     check_extra("pyspark", "lab")
     check_workers(workers)
     if compare and scheme is not None:
-        raise ParameterError(f"--compare chooses the schemes; leave out --scheme {scheme}")
+        raise ParameterError(f"--compare chooses the schemes; remove --scheme {scheme}")
     names = parse_settings(column or [], "--column", "text=body")
     if input_path is not None:
         check_file(input_path, lines=True)
@@ -99,7 +101,7 @@ def run(
             raise UnknownNameError(f"column of {name}", wanted, known)
     first = app.schemes[0] if scheme is None else scheme
     schemes = app.schemes if compare else (_legal(app, first),)
-    logging.getLogger("unskew").setLevel(logging.ERROR)  # the tables say what the log would
+    logging.getLogger("unskew").setLevel(logging.ERROR)  # the tables show what the log would
     runs = _runs(app, input_path, names, schemes, workers, _cut(app, batches))
     found = [each.as_dict() for each in runs]
     if as_json:
@@ -122,7 +124,7 @@ def _cut(app: App, batches: int | None) -> int:
     if batches is None:
         return app.batches
     if app.stream is None:
-        raise ParameterError(f"{app.name} runs on a table; leave out --batches {batches}")
+        raise ParameterError(f"{app.name} runs on a table; remove --batches {batches}")
     if batches < 1:
         raise ParameterError(f"--batches {batches} is not at least 1")
     return batches
@@ -149,11 +151,11 @@ def _runs(
         if len(schemes) == 1:
             with spark_bar(schemes[0], spark):
                 return [runner.run(schemes[0])]
-        return _there_and_back(runner, spark, schemes)
+        return _best_of_two(runner, spark, schemes)
 
 
-def _there_and_back(runner: Runner, spark: SparkSession, schemes: Sequence[str]) -> list[Run]:
-    """The better of two runs of each: who runs first finds Spark cold."""
+def _best_of_two(runner: Runner, spark: SparkSession, schemes: Sequence[str]) -> list[Run]:
+    """Run all schemes, then all in reverse order: the first ones find Spark cold."""
     runs: dict[str, list[Run]] = {scheme: [] for scheme in schemes}
     for number, scheme in enumerate([*schemes, *reversed(schemes)], 1):
         with spark_bar(f"{scheme} ({number} of {2 * len(schemes)})", spark):
@@ -170,7 +172,7 @@ def _wrong_or_quickest(run: Run) -> tuple[bool, float]:
 
 def _input(app: App, spark: SparkSession, path: Path | None, scratch: str) -> DataFrame:
     if path is None:
-        # A file, as yours would be: what is asked of a local table Spark computes while it plans.
+        # A file, as yours would be: Spark computes a query of a local table while it plans.
         file = f"{scratch}/generated.parquet"
         app.generate(spark).write.parquet(file)
         return spark.read.parquet(file)
@@ -181,7 +183,7 @@ def _with_columns(app: App, rows: DataFrame) -> DataFrame:
     for wanted in app.columns:
         if wanted not in rows.columns:
             raise InputError(
-                f"{app.name} wants a column {wanted!r}; the input has {', '.join(rows.columns)}. "
+                f"{app.name} needs a column {wanted!r}; the input has {', '.join(rows.columns)}. "
                 f"Name it: --column {wanted}=COLUMN"
             )
     return rows

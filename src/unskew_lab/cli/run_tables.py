@@ -1,4 +1,4 @@
-"""What `unskew run` prints: the result, and the schemes side by side.
+"""The tables of `unskew run`: the result, and the schemes side by side.
 
 It is drawn from the document of `--json`, so that a run that was kept can be shown again.
 """
@@ -21,7 +21,7 @@ Run: TypeAlias = Mapping[str, Any]
 
 
 def show(runs: Sequence[Run], console: Console) -> None:
-    """What the app found, and how the schemes compare."""
+    """Print the result of the app and a comparison of the schemes."""
     first = runs[0]
     name = first["app"]
     console.print(f"{name}: {ALL[name]}", highlight=False)
@@ -65,7 +65,7 @@ def _comparison(runs: Sequence[Run]) -> Table:
 
 
 class Column(NamedTuple):
-    """A figure of a run in the table; where the first run has none, there is no column."""
+    """A figure of a run; left out of the table where the first run has none."""
 
     heading: str
     form: str

@@ -11,7 +11,7 @@ from unskew_lab.cluster import (
     skewness_and_variance,
 )
 from unskew_lab.cluster.machines import machines
-from unskew_lab.papers.running import Outcome, Progress, reproduce
+from unskew_lab.papers.running import FigureResult, Progress, reproduce
 from unskew_lab.papers.specification import Paper, Setting
 
 _MODULES = (consistent_grouping, partial_key_grouping, skewness_and_variance, proactive)
@@ -26,7 +26,7 @@ def reproduce_on_cluster(
     out: Path,
     figure: str | None = None,
     progress: Progress = lambda figure, done, cells: None,
-) -> list[Outcome]:
+) -> list[FigureResult]:
     """As `reproduce`, one cell at a time on a cluster that is up for as long as it takes."""
     paper.pick(figure)
     with machines():

@@ -1,21 +1,21 @@
-"""Figures 12 and 13 of Consistent Grouping: throughput and latency, also with slow executors."""
+"""Consistent Grouping, figures 12 and 13: throughput and latency, also with slow executors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unskew_lab.cluster.counting import Counting, Stream
-from unskew_lab.cluster.judging import against_spark, at_work, bars, gain, times
+from unskew_lab.cluster.counting import Counting, ZipfInput
 from unskew_lab.cluster.machines import SLOW
+from unskew_lab.cluster.thresholds import against_spark, at_work, bars, gain, times
 from unskew_lab.papers.plot import Panel, Plot
-from unskew_lab.papers.reading import distinct, lines, the, where
+from unskew_lab.papers.reading import by_stream, distinct, lines, numbers, the, where
 from unskew_lab.papers.specification import Claim, Figure, Paper, Row, Setting
 from unskew_lab.papers.streams import TWITTER_TOP, exponent_for
 
-LEVEL_WAYS = (
+EQUAL_SCHEMES = (
     "KG", "PKG", "CG", "SG", "planned split", "Spark: more partitions", "Spark: AQE rebalance",
 )  # fmt: skip
-SLOW_WAYS = (
+SLOW_SCHEMES = (
     "KG", "PKG", "CG", "SG", "CG, virtual workers as tasks", "planned split, small tasks",
     "Spark: more partitions", "Spark: small tasks in turn",
 )  # fmt: skip
@@ -37,64 +37,70 @@ CHOICES = (
 )
 
 
-def _streams(setting: Setting, quick: int) -> list[Stream]:
-    skewed = Stream("z=1.4", 1.4, 10_000, quick if setting.quick else 150_000, setting.seed)
+def _streams(setting: Setting, quick: int) -> list[ZipfInput]:
+    skewed = ZipfInput("z=1.4", 1.4, 10_000, quick if setting.quick else 150_000, setting.seed)
     if setting.quick:
         return [skewed]
     keys = 100_000
-    return [skewed, Stream("TW-like", exponent_for(TWITTER_TOP, keys), keys, 150_000, setting.seed)]
+    return [
+        skewed,
+        ZipfInput("TW-like", exponent_for(TWITTER_TOP, keys), keys, 150_000, setting.seed),
+    ]
 
 
 def _fig12_cells(setting: Setting) -> list[Counting]:
     if setting.quick:
         [stream] = _streams(setting, 100_000)
-        light = [Counting(stream, way, 0.1) for way in ("KG", "CG", "planned split")]
-        quick = [way for way in LEVEL_WAYS if way != "Spark: more partitions"]
-        return [*light, *(Counting(stream, way, 1.0) for way in quick)]
+        light = [Counting(stream, scheme, 0.1) for scheme in ("KG", "CG", "planned split")]
+        quick = [scheme for scheme in EQUAL_SCHEMES if scheme != "Spark: more partitions"]
+        return [*light, *(Counting(stream, scheme, 1.0) for scheme in quick)]
     return [
-        Counting(stream, way, delay)
+        Counting(stream, scheme, delay)
         for stream in _streams(setting, 0)
         for delay in (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
-        for way in LEVEL_WAYS
+        for scheme in EQUAL_SCHEMES
     ]
 
 
 def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for stream in map(str, distinct(rows, "stream")):
-        slowest = max(float(row["delay"]) for row in rows)
-        part = where(rows, stream=stream, delay=slowest)
-        ways = [str(way) for way in distinct(part, "scheme")]
-        ratios = {way: gain(part, way) for way in ("PKG", "CG", "SG", "planned split")}
-        waits = {way: the(part, "latency_mean", scheme=way) for way in ways}
-        memory = {way: the(part, "replicas", scheme=way) for way in ("KG", "PKG", "CG", "SG")}
+    for stream, here in by_stream(rows):
+        slowest = max(numbers(rows, "delay"))
+        part = where(here, delay=slowest)
+        schemes = [str(scheme) for scheme in distinct(part, "scheme")]
+        ratios = {scheme: gain(part, scheme) for scheme in ("PKG", "CG", "SG", "planned split")}
+        waits = {scheme: the(part, "latency_mean", scheme=scheme) for scheme in schemes}
+        memory = {
+            scheme: the(part, "replicas", scheme=scheme) for scheme in ("KG", "PKG", "CG", "SG")
+        }
         claims += [
             Claim(
                 f"{stream}: throughput of PKG, CG and SG is far above KG's at {slowest:g} ms",
                 "≫ KG",
-                ", ".join(f"{way} {times(value)}" for way, value in ratios.items()) + " of KG",
-                min(ratios[way] for way in ("PKG", "CG", "SG")) > 1.2,
+                ", ".join(f"{scheme} {times(value)}" for scheme, value in ratios.items())
+                + " of KG",
+                min(ratios[scheme] for scheme in ("PKG", "CG", "SG")) > 1.2,
             ),
             Claim(
                 f"{stream}: so is their latency below it",
                 "≪ KG",
-                ", ".join(f"{way} {value:.2f} s" for way, value in waits.items()),
-                max(waits[way] for way in ("PKG", "CG", "SG")) < waits["KG"],
+                ", ".join(f"{scheme} {value:.2f} s" for scheme, value in waits.items()),
+                max(waits[scheme] for scheme in ("PKG", "CG", "SG")) < waits["KG"],
             ),
             Claim(
                 f"{stream}: memory KG < PKG ≈ CG < SG",
                 "7 %, 8.5 %, 8.5 %, 14 %",
-                ", ".join(f"{way} {value:,.0f} counters" for way, value in memory.items()),
+                ", ".join(f"{scheme} {value:,.0f} counters" for scheme, value in memory.items()),
                 memory["KG"] < min(memory["PKG"], memory["CG"])
                 and max(memory["PKG"], memory["CG"]) < memory["SG"],
             ),
             Claim(
                 f"{stream}: target: CG and planned split reach {TARGET} times KG's throughput",
                 f"{TARGET} (paper 001's best)",
-                ", ".join(at_work(part, way) for way in ("CG", "planned split")),
+                ", ".join(at_work(part, scheme) for scheme in ("CG", "planned split")),
                 min(ratios["CG"], ratios["planned split"]) >= TARGET,
             ),
-            against_spark(part, f"{stream}: ", ways),
+            against_spark(part, f"{stream}: ", schemes),
         ]
     return claims
 
@@ -105,9 +111,9 @@ def _fig12_plot(rows: Sequence[Row]) -> Plot:
             f"{stream}: {label}",
             "ms a row",
             unit,
-            lines(where(rows, stream=stream), "delay", column),
+            lines(here, "delay", column),
         )
-        for stream in distinct(rows, "stream")
+        for stream, here in by_stream(rows)
         for column, label, unit in (
             ("throughput", "throughput", "rows a second"),
             ("latency_mean", "latency", "seconds"),
@@ -125,12 +131,12 @@ def _fig13_cells(setting: Setting) -> list[Counting]:
     quick = ("KG", "SG", *small, "Spark: small tasks in turn")
     streams = _streams(setting, 60_000)
     cells = [
-        Counting(stream, way, 1.0, speeds=FIRST_SLOW)
+        Counting(stream, scheme, 1.0, speeds=FIRST_SLOW)
         for stream in streams
-        for way in (quick if setting.quick else SLOW_WAYS)
+        for scheme in (quick if setting.quick else SLOW_SCHEMES)
     ]
     changing = [
-        Counting(streams[0], way, 1.0, batches=2, speeds=CHANGING) for way in ("KG", *small)
+        Counting(streams[0], scheme, 1.0, batches=2, speeds=CHANGING) for scheme in ("KG", *small)
     ]
     return [*cells, *changing]
 
@@ -138,44 +144,46 @@ def _fig13_cells(setting: Setting) -> list[Counting]:
 def _fig13_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
     small = ("CG, virtual workers as tasks", "planned split, small tasks")
-    for stream in map(str, distinct(rows, "stream")):
-        part = where(rows, stream=stream, batches=1)
-        ways = [str(way) for way in distinct(part, "scheme")]
-        ratios = {way: gain(part, way) for way in ways}
-        waits = {way: the(part, "latency_mean", scheme=way) for way in ways}
+    for stream, here in by_stream(rows):
+        part = where(here, batches=1)
+        schemes = [str(scheme) for scheme in distinct(part, "scheme")]
+        ratios = {scheme: gain(part, scheme) for scheme in schemes}
+        waits = {scheme: the(part, "latency_mean", scheme=scheme) for scheme in schemes}
         claims += [
             Claim(
                 f"{stream}: two of 24 executors at 30 %: CG's throughput is the best of the "
                 "paper's schemes",
                 "CG best",
-                ", ".join(f"{way} {times(value)}" for way, value in ratios.items()) + " of KG",
-                ratios[small[0]] >= max(ratios.get(way, 0) for way in ("KG", "PKG", "SG")),
+                ", ".join(f"{scheme} {times(value)}" for scheme, value in ratios.items())
+                + " of KG",
+                ratios[small[0]] >= max(ratios.get(scheme, 0) for scheme in ("KG", "PKG", "SG")),
                 FIXED,
             ),
             Claim(
                 f"{stream}: target: CG and planned split reach {SLOW_TARGET} times KG's throughput",
                 f"{SLOW_TARGET}",
-                ", ".join(at_work(part, way) for way in small),
-                min(ratios[way] for way in small) >= SLOW_TARGET,
+                ", ".join(at_work(part, scheme) for scheme in small),
+                min(ratios[scheme] for scheme in small) >= SLOW_TARGET,
                 FIXED,
             ),
             Claim(
                 f"{stream}: and half its latency",
                 "2.0",
-                ", ".join(f"{way} {times(waits['KG'] / waits[way])}" for way in small),
-                min(waits["KG"] / waits[way] for way in small) >= 2,
+                ", ".join(f"{scheme} {times(waits['KG'] / waits[scheme])}" for scheme in small),
+                min(waits["KG"] / waits[scheme] for scheme in small) >= 2,
                 "latency counts from the start of a job, and planning and routing come first",
             ),
-            against_spark(part, f"{stream}: ", ways),
+            against_spark(part, f"{stream}: ", schemes),
         ]
-        changed = where(rows, stream=stream, batches=2)
+        changed = where(here, batches=2)
         if changed:
-            found = {way: gain(changed, way) for way in small}
+            found = {scheme: gain(changed, scheme) for scheme in small}
             claims.append(
                 Claim(
                     f"{stream}: other executors turn slow in the run: CG adapts",
                     "adapts",
-                    ", ".join(f"{way} {times(value)}" for way, value in found.items()) + " of KG",
+                    ", ".join(f"{scheme} {times(value)}" for scheme, value in found.items())
+                    + " of KG",
                     min(found.values()) > 1.5,
                     FIXED,
                 )

@@ -1,4 +1,4 @@
-"""Costly counting per key on the cluster: throughput, latency and memory of each way."""
+"""A costly count by key on the cluster: throughput, latency and memory of each scheme."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from unskew.metrics import max_over_mean
 from unskew.workloads import ZipfStream
 from unskew_lab.cluster.machines import SLOTS, SOURCES, WORKERS, Running, running
-from unskew_lab.cluster.ways import WAYS, Way
+from unskew_lab.cluster.placements import PLACEMENTS, Placement
 from unskew_lab.papers.specification import Row
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SCHEMA = "key bigint, n bigint, task struct<begun double, done double, latency d
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ZipfInput:
     """Zipf keys: their name in tables, and what they are drawn from."""
 
     name: str
@@ -47,8 +47,8 @@ class Counting:
     speeds of the machines may differ from batch to batch.
     """
 
-    stream: Stream
-    way: str
+    stream: ZipfInput
+    scheme: str
     delay: float
     batches: int = 1
     speeds: tuple[tuple[float, ...], ...] = ((1.0,) * len(SLOTS),)
@@ -58,9 +58,9 @@ class Counting:
         up = running()
         paths = written(up, self.stream, self.batches)
         warm_up(up)
-        # What a way compiles and loads when it is first taken is not what it costs a stream.
-        [small] = written(up, Stream("warm", 1.2, 1000, 4000), 1)
-        counted(up.spark.read.parquet(small), self.way, 0.0)
+        # What a scheme compiles and loads when it is first taken is not what it costs a stream.
+        [small] = written(up, ZipfInput("warm", 1.2, 1000, 4000), 1)
+        counted(up.spark.read.parquet(small), self.scheme, 0.0)
         found = []
         for number, path in enumerate(paths):
             up.set_speeds(self.speeds[number * len(self.speeds) // self.batches])
@@ -68,15 +68,15 @@ class Counting:
         up.set_speeds((1.0,) * len(SLOTS))
         return [self._row(found)]
 
-    def _batch(self, spark: SparkSession, path: str) -> Batch:
+    def _batch(self, spark: SparkSession, path: str) -> BatchResult:
         size = sum(file.stat().st_size for file in Path(path).glob("*.parquet"))
-        with conf(spark, _settings(WAYS[self.way], size)):
-            batch = counted(spark.read.parquet(path), self.way, self.delay / 1000)
+        with conf(spark, _settings(PLACEMENTS[self.scheme], size)):
+            batch = counted(spark.read.parquet(path), self.scheme, self.delay / 1000)
         expected = self.stream.rows // self.batches
         assert batch.rows == expected, f"{batch.rows} of {expected} rows were counted"
         return batch
 
-    def _row(self, batches: Sequence[Batch]) -> Row:
+    def _row(self, batches: Sequence[BatchResult]) -> Row:
         tasks = [task for batch in batches for task in batch.tasks]
         rows = sum(task.rows for task in tasks)
         seconds = sum(batch.seconds for batch in batches)
@@ -84,7 +84,7 @@ class Counting:
         busy = np.array([task.done - task.begun for task in batches[-1].tasks])
         return {
             "stream": self.stream.name,
-            "scheme": self.way,
+            "scheme": self.scheme,
             "delay": self.delay,
             "batches": self.batches,
             "seconds": seconds,
@@ -99,8 +99,8 @@ class Counting:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """What a job took, and what its tasks say."""
+class BatchResult:
+    """The seconds of a job and the reports of its tasks."""
 
     seconds: float
     began: float
@@ -109,25 +109,25 @@ class Batch:
     tasks: Sequence[Any]
 
     def span(self) -> float:
-        """From the first task's begin to the last one's end: without planning and routing."""
+        """Seconds from the start of the first task to the end of the last: without planning."""
         begun = min(float(task.begun) for task in self.tasks)
         return max(float(task.done) for task in self.tasks) - begun
 
     def waited(self) -> float:
-        """From the start of the job until each row was done, added up."""
+        """The sum over all rows of the seconds from the start of the job until the row is done."""
         return sum(float(task.latency - self.began * task.rows) for task in self.tasks)
 
 
-def counted(rows: DataFrame, way: str, cost: float) -> Batch:
-    """Count `rows` by key, and merge what was counted apart."""
+def counted(rows: DataFrame, scheme: str, cost: float) -> BatchResult:
+    """Count `rows` by key and merge the partial counts."""
     began = time.time()
-    parts = WAYS[way].place(rows).mapInArrow(counter(cost), SCHEMA)
-    [(count, partials, tasks)] = _merged(parts, WAYS[way].splits).collect()
-    return Batch(time.time() - began, began, count, partials, tasks)
+    parts = PLACEMENTS[scheme].place(rows).mapInArrow(counter(cost), SCHEMA)
+    [(count, partials, tasks)] = _merged(parts, PLACEMENTS[scheme].splits).collect()
+    return BatchResult(time.time() - began, began, count, partials, tasks)
 
 
 def counter(cost: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Count the rows of a task by key, at `cost` seconds a row; a last row tells how it went.
+    """Count the rows of a task by key, at `cost` seconds a row; a last row reports the times.
 
     It travels by value, for this module would bring a compiler into every Python worker.
     """
@@ -147,9 +147,9 @@ def counter(cost: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
                 latency += some * time.time()
         found = pc.value_counts(pa.chunked_array(keys, pa.int64()))
         rows = sum(map(len, keys))
-        told = {"begun": begun, "done": time.time(), "latency": latency, "rows": rows}
+        report = {"begun": begun, "done": time.time(), "latency": latency, "rows": rows}
         columns = [found.field("values"), found.field("counts"), pa.nulls(len(found), kind)]
-        last = [pa.nulls(1, pa.int64()), pa.array([0], pa.int64()), pa.array([told], kind)]
+        last = [pa.nulls(1, pa.int64()), pa.array([0], pa.int64()), pa.array([report], kind)]
         both = [pa.concat_arrays(pair) for pair in zip(columns, last, strict=True)]
         yield pa.RecordBatch.from_arrays(both, ["key", "n", "task"])
 
@@ -161,14 +161,14 @@ def _merged(parts: DataFrame, splits: bool) -> DataFrame:
     from pyspark.sql import functions as F
 
     sums = [F.sum("n").alias("n"), F.count("key").alias("partials")]
-    told = F.collect_list("task")
+    tasks = F.collect_list("task")
     if not splits:
-        return parts.agg(*sums, told)
-    merged = parts.groupBy("key").agg(*sums, told.alias("tasks"))
+        return parts.agg(*sums, tasks)
+    merged = parts.groupBy("key").agg(*sums, tasks.alias("tasks"))
     return merged.agg(F.sum("n"), F.sum("partials"), F.flatten(F.collect_list("tasks")))
 
 
-def written(up: Running, stream: Stream, batches: int) -> list[str]:
+def written(up: Running, stream: ZipfInput, batches: int) -> list[str]:
     """The stream as Parquet, a folder for each batch with a file for each source."""
     folder = up.folder / "streams" / f"{stream.name}-{stream.rows}-{stream.seed}-{batches}"
     paths = [folder / str(number) for number in range(batches)]
@@ -186,7 +186,7 @@ def written(up: Running, stream: Stream, batches: int) -> list[str]:
 
 
 def warm_up(up: Running) -> None:
-    """Once per cluster: have a Python worker started in every slot."""
+    """Start a Python worker in every slot, once per cluster."""
     mark = up.folder / "warm"
     if mark.exists():
         return
@@ -197,7 +197,7 @@ def warm_up(up: Running) -> None:
 
 @contextmanager
 def conf(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    """Settings for the time of a job."""
+    """Set Spark settings inside the block and restore them after it."""
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
@@ -211,9 +211,9 @@ def conf(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
                 spark.conf.set(name, old)
 
 
-def _settings(way: Way, size: int) -> dict[str, str]:
-    """What Spark is told: if it adapts, a share of the bytes for each slot."""
-    if not way.settings:
+def _settings(placement: Placement, size: int) -> dict[str, str]:
+    """The settings of a placement; where Spark adapts, also a share of the bytes for each slot."""
+    if not placement.settings:
         return {}
     advised = str(max(1024, size // WORKERS))
-    return way.settings | {"spark.sql.adaptive.advisoryPartitionSizeInBytes": advised}
+    return placement.settings | {"spark.sql.adaptive.advisoryPartitionSizeInBytes": advised}

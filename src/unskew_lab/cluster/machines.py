@@ -1,4 +1,4 @@
-"""The cluster that experiments run on: 24 slots on four machines, two of them with two slots.
+"""The cluster of the experiments: 24 slots on four machines, two of which have two slots.
 
 Work is emulated by sleeping, so slots need no cores of their own.
 """
@@ -33,11 +33,11 @@ class Running:
 
     @property
     def folder(self) -> Path:
-        """Where inputs may lie; gone with the cluster."""
+        """A folder for inputs, removed with the cluster."""
         return self.cluster.folder
 
     def set_speeds(self, speeds: Sequence[float]) -> None:
-        """How fast each machine is from now on."""
+        """Set the speed of each machine."""
         for machine, speed in enumerate(speeds):
             self.cluster.set_speed(machine, speed)
 
@@ -59,7 +59,7 @@ def machines() -> Iterator[Running]:
     with LocalCluster([Machine(slots) for slots in SLOTS]) as cluster:
         settings = {
             "spark.sql.adaptive.enabled": "false",
-            # For merging what was counted apart, which is little; placing names its own number.
+            # For merging partial counts, which are few; a placement names its own number.
             "spark.sql.shuffle.partitions": str(SOURCES),
             # Tasks must not wait for the machine that has the data: it is all one.
             "spark.locality.wait": "0s",
@@ -71,7 +71,7 @@ def machines() -> Iterator[Running]:
 
 @contextmanager
 def using(up: Running) -> Iterator[Running]:
-    """Have cells measured on `up` inside the block."""
+    """Make `up` the cluster that cells are measured on inside the block."""
     _running.append(up)
     try:
         yield up
@@ -82,5 +82,5 @@ def using(up: Running) -> Iterator[Running]:
 def running() -> Running:
     """The cluster that is up."""
     if not _running:
-        raise SessionError("no cluster is up; measure inside `with machines():`")
+        raise SessionError("no cluster is running; measure inside `with machines():`")
     return _running[-1]

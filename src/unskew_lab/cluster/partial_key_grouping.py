@@ -1,17 +1,17 @@
-"""Figure 10 and Table 3 of Partial Key Grouping: delays, aggregation periods, memory."""
+"""Partial Key Grouping, figure 10 and table 3: delays, aggregation periods, memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unskew_lab.cluster.counting import Counting, Stream
-from unskew_lab.cluster.judging import against_spark, gain, more, times
+from unskew_lab.cluster.counting import Counting, ZipfInput
+from unskew_lab.cluster.thresholds import against_spark, gain, more, times
 from unskew_lab.papers.plot import Panel, Plot
 from unskew_lab.papers.reading import distinct, lines, numbers, the, where
 from unskew_lab.papers.specification import Claim, Figure, Paper, Row, Setting
 from unskew_lab.papers.streams import WIKIPEDIA_TOP, exponent_for
 
-WAYS = ("KG", "PKG", "SG", "planned split", "Spark: more partitions", "Spark: AQE rebalance")
+SCHEMES = ("KG", "PKG", "SG", "planned split", "Spark: more partitions", "Spark: AQE rebalance")
 MERGED = ("KG", "PKG", "SG", "planned split")
 KEYS = 20_000
 AGGREGATED = 0.4
@@ -24,9 +24,9 @@ CHOICES = (
 )
 
 
-def _stream(setting: Setting) -> Stream:
+def _stream(setting: Setting) -> ZipfInput:
     rows = 48_000 if setting.quick else 150_000
-    return Stream("WP-like", exponent_for(WIKIPEDIA_TOP, KEYS), KEYS, rows, setting.seed)
+    return ZipfInput("WP-like", exponent_for(WIKIPEDIA_TOP, KEYS), KEYS, rows, setting.seed)
 
 
 def _delays(setting: Setting) -> tuple[float, ...]:
@@ -35,13 +35,17 @@ def _delays(setting: Setting) -> tuple[float, ...]:
 
 def _delayed(setting: Setting) -> list[Counting]:
     stream = _stream(setting)
-    return [Counting(stream, way, delay) for delay in _delays(setting) for way in WAYS]
+    return [Counting(stream, scheme, delay) for delay in _delays(setting) for scheme in SCHEMES]
 
 
 def _periods(setting: Setting) -> list[Counting]:
     stream = _stream(setting)
     batches = (1, 4) if setting.quick else (1, 2, 4, 8)
-    return [Counting(stream, way, AGGREGATED, batches=count) for count in batches for way in MERGED]
+    return [
+        Counting(stream, scheme, AGGREGATED, batches=count)
+        for count in batches
+        for scheme in MERGED
+    ]
 
 
 def _fig10_cells(setting: Setting) -> list[Counting]:
@@ -58,16 +62,16 @@ def _fig10_claims(rows: Sequence[Row]) -> list[Claim]:
     delayed = [row for row in rows if row["delay"] != AGGREGATED and row["batches"] == 1]
     low, high = min(numbers(delayed, "delay")), max(numbers(delayed, "delay"))
     falls = {
-        way: 1
-        - the(delayed, "throughput", scheme=way, delay=high)
-        / the(delayed, "throughput", scheme=way, delay=low)
-        for way in WAYS
+        scheme: 1
+        - the(delayed, "throughput", scheme=scheme, delay=high)
+        / the(delayed, "throughput", scheme=scheme, delay=low)
+        for scheme in SCHEMES
     }
     at_high = where(delayed, delay=high)
     periods = where(rows, delay=AGGREGATED)
     shortest = max(int(row["batches"]) for row in periods)
     short = where(periods, batches=shortest)
-    memory = {way: the(short, "replicas", scheme=way) for way in MERGED}
+    memory = {scheme: the(short, "replicas", scheme=scheme) for scheme in MERGED}
     longest = where(periods, batches=1)
     saved = 1 - the(longest, "replicas", scheme="PKG") / the(longest, "replicas", scheme="SG")
     return [
@@ -75,20 +79,21 @@ def _fig10_claims(rows: Sequence[Row]) -> list[Claim]:
             f"throughput falls less with PKG and SG than with KG when a row costs {high:g} ms "
             f"instead of {low:g}",
             "KG −60 %, PKG and SG −37 %",
-            ", ".join(f"{way} {more(1 - fall)}" for way, fall in falls.items()),
+            ", ".join(f"{scheme} {more(1 - fall)}" for scheme, fall in falls.items()),
             max(falls["PKG"], falls["SG"]) < falls["KG"],
         ),
         Claim(
             f"at {high:g} ms PKG and SG process more than KG",
             "≈ 1.6 ×",
-            ", ".join(f"{way} {times(gain(at_high, way))}" for way in WAYS[1:]) + " of KG",
+            ", ".join(f"{scheme} {times(gain(at_high, scheme))}" for scheme in SCHEMES[1:])
+            + " of KG",
             min(gain(at_high, "PKG"), gain(at_high, "SG")) > 1.2,
             FIXED,
         ),
         Claim(
             "PKG has a little more memory than KG and far less than SG",
             "counters KG 2.9M, PKG 3.6M, SG 7.2M",
-            ", ".join(f"{way} {count:,.0f}" for way, count in memory.items()),
+            ", ".join(f"{scheme} {count:,.0f}" for scheme, count in memory.items()),
             memory["KG"] <= memory["PKG"] < memory["SG"],
         ),
         Claim(
@@ -97,7 +102,7 @@ def _fig10_claims(rows: Sequence[Row]) -> list[Claim]:
             more(1 - saved),
             saved >= 0.2,
         ),
-        against_spark(at_high, f"at {high:g} ms: ", WAYS),
+        against_spark(at_high, f"at {high:g} ms: ", SCHEMES),
     ]
 
 
@@ -117,18 +122,18 @@ FIG10 = Figure("10", "Delays, periods, memory", _fig10_cells, _fig10_claims, _fi
 def _table3_claims(rows: Sequence[Row]) -> list[Claim]:
     delayed = [row for row in rows if row["delay"] != AGGREGATED]
     high = max(numbers(delayed, "delay"))
-    waits = {way: the(delayed, "latency_mean", scheme=way, delay=high) for way in WAYS}
+    waits = {scheme: the(delayed, "latency_mean", scheme=scheme, delay=high) for scheme in SCHEMES}
     periods = where(rows, delay=AGGREGATED)
     falling = {
-        way: [the(periods, "latency_mean", scheme=way, batches=int(count))
+        scheme: [the(periods, "latency_mean", scheme=scheme, batches=int(count))
               for count in distinct(periods, "batches")]
-        for way in ("PKG", "SG")
+        for scheme in ("PKG", "SG")
     }  # fmt: skip
     return [
         Claim(
             f"KG's latency is above PKG's and SG's at {high:g} ms",
             "up to +45 %",
-            ", ".join(f"{way} {wait:.2f} s" for way, wait in waits.items())
+            ", ".join(f"{scheme} {wait:.2f} s" for scheme, wait in waits.items())
             + f"; KG {more(waits['KG'] / waits['PKG'])} over PKG",
             waits["KG"] > max(waits["PKG"], waits["SG"]),
             FIXED,
@@ -137,8 +142,8 @@ def _table3_claims(rows: Sequence[Row]) -> list[Claim]:
             "shorter periods cost latency or leave it as it is",
             "the shorter the period, the higher the latency",
             "; ".join(
-                f"{way} " + " → ".join(f"{wait:.2f}" for wait in found) + " s"
-                for way, found in falling.items()
+                f"{scheme} " + " → ".join(f"{wait:.2f}" for wait in found) + " s"
+                for scheme, found in falling.items()
             ),
             all(found[-1] >= found[0] for found in falling.values()),
             "here a period is also the time that rows are collected for: the shorter it is, the "

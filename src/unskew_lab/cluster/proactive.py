@@ -1,4 +1,4 @@
-"""Figures 11 and 12 of POSG: completion times of rows that cost 25, 5 or 1 ms."""
+"""POSG, figures 11 and 12: completion times of rows that cost 25, 5 or 1 ms."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unskew_lab.cluster.judging import NOISE, times
 from unskew_lab.cluster.machines import running
+from unskew_lab.cluster.thresholds import NOISE, times
 from unskew_lab.papers.plot import Panel, Plot
 from unskew_lab.papers.reading import distinct, lines, numbers, the, where
 from unskew_lab.papers.specification import Claim, Figure, Paper, Row, Setting
@@ -24,8 +24,8 @@ CHOICES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
-    """A stream of micro-batches on `slots` slots, under every way to deal rows."""
+class CompletionTimes:
+    """A stream of micro-batches on `slots` slots, under every scheme."""
 
     slots: int
     batches: int
@@ -48,14 +48,14 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class Learning:
-    """Batch after batch, with POSG knowing nothing at first."""
+class BatchTimes:
+    """The seconds of each batch, with POSG knowing nothing at first."""
 
     slots: int
     batches: int
 
     def measure(self) -> Sequence[Row]:
-        """A row per batch and scheme: the time of the longest task over the mean."""
+        """A row per batch and scheme."""
         from unskew_lab.benchmarks import posg
 
         times_of = posg.batch_times(running().spark, self.slots, KIND, self.batches)
@@ -66,8 +66,8 @@ class Learning:
         ]
 
 
-def _fig11_cells(setting: Setting) -> list[Learning]:
-    return [Learning(5, 5 if setting.quick else 12)]
+def _fig11_cells(setting: Setting) -> list[BatchTimes]:
+    return [BatchTimes(5, 5 if setting.quick else 12)]
 
 
 def _fig11_claims(rows: Sequence[Row]) -> list[Claim]:
@@ -91,9 +91,9 @@ def _fig11_plot(rows: Sequence[Row]) -> Plot:
 FIG11 = Figure("11", "Batch after batch", _fig11_cells, _fig11_claims, _fig11_plot, CHOICES)
 
 
-def _fig12_cells(setting: Setting) -> list[Completion]:
+def _fig12_cells(setting: Setting) -> list[CompletionTimes]:
     slots = (5,) if setting.quick else (2, 3, 5, 7, 10)
-    return [Completion(k, 3 if setting.quick else 10) for k in slots]
+    return [CompletionTimes(k, 3 if setting.quick else 10) for k in slots]
 
 
 def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
@@ -143,7 +143,7 @@ PAPER = Paper(
     figures=(FIG11, FIG12),
     left_out={
         "Fig 11, change of speeds": "Spark binds no task to a machine: which instance is slow is "
-        "decided anew in each batch, and what was learned of an instance is of no use",
+        "decided again in each batch, and what was learned of an instance is of no use",
         "Fig 12, messages": "costs come back with the results: there are no messages of their own",
     },
 )

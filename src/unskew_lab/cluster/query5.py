@@ -1,4 +1,4 @@
-"""Query 5 of TPC-H on a stream, each event costing time: how the join of its orders keeps up."""
+"""TPC-H query 5 on a stream whose events cost time: batch times of the join of its orders."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Query5:
         return [self.row(measured(record)) for record in followed(stream, self.batches)]
 
     def row(self, figures: Row) -> Row:
-        """What was asked for beside what was found."""
+        """The settings of the cell with the measured figures."""
         return {"scheme": self.rebalancer, "theta": self.theta, **figures}
 
 

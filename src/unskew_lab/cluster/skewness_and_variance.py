@@ -1,4 +1,4 @@
-"""Figures 13 to 16 of the paper on workload skewness and variance: keyed state that moves."""
+"""Workload skewness and variance, figures 13 to 16: keyed state that moves."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unskew_lab.cluster.judging import NOISE, more, times
 from unskew_lab.cluster.query5 import Query5
 from unskew_lab.cluster.stateful import Fluctuating, Merged, Stateful
+from unskew_lab.cluster.thresholds import NOISE, more, times
 from unskew_lab.papers.plot import Panel, Plot
 from unskew_lab.papers.reading import distinct, lines, numbers, where
 from unskew_lab.papers.specification import Cell, Claim, Figure, Paper, Row, Setting
@@ -32,13 +32,13 @@ def _stream(setting: Setting, rate: float) -> Fluctuating:
 
 
 def _throughput(rows: Sequence[Row]) -> float:
-    """Once there was a batch to learn from."""
+    """Rows a second, without the first batch, which there was nothing to learn from."""
     later = [row for row in rows if int(row["batch"]) > 0]
     return sum(numbers(later, "rows")) / sum(numbers(later, "seconds"))
 
 
 def _latency(rows: Sequence[Row]) -> float:
-    """From the start of a batch to its result, in the mean."""
+    """The mean seconds from the start of a batch to its result."""
     return float(np.mean([float(row["seconds"]) for row in rows if int(row["batch"]) > 0]))
 
 

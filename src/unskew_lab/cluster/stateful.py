@@ -1,4 +1,4 @@
-"""Keyed state under keys whose frequencies change: batch times of hashing and of rebalancing."""
+"""Keyed state on a stream whose key frequencies change: batch times by hashing and rebalancing."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Merged:
         return [(each["numInputRows"], each["batchDuration"] / 1000) for each in done]
 
     def row(self, batch: int, rows: int, seconds: float) -> Row:
-        """What is known of a batch: Spark's state store tells no loads."""
+        """The figures of a batch; Spark's state store does not report loads."""
         found: Row = {"scheme": "pkg", "rate": self.stream.rate, "batch": batch}
         return {**found, "workers": self.workers, "rows": rows, "seconds": seconds}
 

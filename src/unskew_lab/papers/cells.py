@@ -54,7 +54,7 @@ class Routed:
     name: str
     stream: Stream
     scheme: str
-    """How the paper calls it."""
+    """The paper's name for it."""
     partitioner: Partitioner
     sources: int = 1
 
@@ -70,7 +70,7 @@ class Routed:
         return [self.row(self.run())]
 
     def row(self, result: CountingResult) -> dict[str, str | int | float | bool]:
-        """What all figures of this kind write down."""
+        """The columns that all figures of this kind have."""
         messages = result.messages
         return {
             "stream": self.name,
@@ -89,7 +89,7 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """Send a stream to machines with queues and write down how it goes, over time."""
+    """Send a stream to machines with queues and sample them over time."""
 
     name: str
     stream: Stream
@@ -140,7 +140,7 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """How far apart the utilisations are over the last tenth of a run, taken as a whole."""
+    """The spread of the utilisations over the last tenth of a run, taken as a whole."""
 
     queued: Queued
 

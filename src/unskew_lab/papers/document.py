@@ -1,4 +1,4 @@
-"""Results become a page: per paper what holds, what does not and why, and what was left out."""
+"""The page of results: for each paper what holds, what does not and why, and what is left out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from unskew_lab.papers.specification import Paper
 
 
 @dataclass(slots=True)
-class Line:
-    """A claim: as found on the generated stream, and how often it held on real ones."""
+class ClaimLine:
+    """A claim as measured on the generated stream, and how often it held on real ones."""
 
     figure: str
     claim: str
@@ -85,14 +85,14 @@ def _where_real(claims: Sequence[dict[str, Any]], real: set[str]) -> str:
     return f"; with `--data` also on up to {len(real)} real streams (figures {', '.join(figures)})"
 
 
-def _lines(claims: Sequence[dict[str, Any]], real: set[str]) -> list[Line]:
+def _lines(claims: Sequence[dict[str, Any]], real: set[str]) -> list[ClaimLine]:
     """Claims about real streams are gathered behind the same claim about the generated one."""
-    lines: dict[tuple[str, str], Line] = {}
+    lines: dict[tuple[str, str], ClaimLine] = {}
     for row in claims:
         stream, colon, rest = row["claim"].partition(": ")
         about = rest if colon and stream in real else row["claim"]
         general = about.removeprefix("WP-like: ")
-        line = lines.setdefault((row["figure"], general), Line(row["figure"], about))
+        line = lines.setdefault((row["figure"], general), ClaimLine(row["figure"], about))
         if about is rest:
             line.real.append((stream, row["holds"]))
         else:
@@ -100,7 +100,7 @@ def _lines(claims: Sequence[dict[str, Any]], real: set[str]) -> list[Line]:
     return list(lines.values())
 
 
-def _table(lines: Sequence[Line]) -> Iterator[str]:
+def _table(lines: Sequence[ClaimLine]) -> Iterator[str]:
     heads = ["figure", "claim", "paper", "ours", "holds"]
     if any(line.real for line in lines):
         heads.append("on real streams")

@@ -1,4 +1,4 @@
-"""Plots become files: PNG by matplotlib, self-contained interactive pages by plotly.
+"""Plots as files: PNG by matplotlib, self-contained interactive pages by plotly.
 
 Both are the optional extra `plot` and are imported only when something is drawn.
 """

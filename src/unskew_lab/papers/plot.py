@@ -1,4 +1,4 @@
-"""A picture as a value: panels of lines, drawn alike as PNG and as an interactive page."""
+"""The description of a plot: panels of lines, to be drawn as PNG or as an interactive page."""
 
 from __future__ import annotations
 

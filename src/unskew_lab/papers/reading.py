@@ -1,4 +1,4 @@
-"""Reading rows: pick, arrange and judge what the cells measured."""
+"""Helpers to read rows: filter, group and summarise what the cells measured."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from unskew_lab.papers.plot import Line
+from unskew_lab.papers.plot import Line, Panel
 from unskew_lab.papers.specification import Row, Value
 
 
@@ -23,6 +23,15 @@ def where(rows: Sequence[Row], **wanted: Value) -> list[Row]:
 def distinct(rows: Sequence[Row], column: str) -> list[Value]:
     """The different values of a column, in order of appearance."""
     return list(dict.fromkeys(row[column] for row in rows if column in row))
+
+
+def by_stream(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """The name and the rows of every stream, in order of appearance.
+
+    >>> by_stream([{"stream": "WP", "z": 1}, {"stream": "TW", "z": 2}])
+    [('WP', [{'stream': 'WP', 'z': 1}]), ('TW', [{'stream': 'TW', 'z': 2}])]
+    """
+    return [(str(name), where(rows, stream=name)) for name in distinct(rows, "stream")]
 
 
 def numbers(rows: Sequence[Row], column: str) -> list[float]:
@@ -47,6 +56,31 @@ def lines(
     ]
 
 
+def panels_per_stream(
+    rows: Sequence[Row],
+    x: str,
+    x_label: str,
+    *y: tuple[str, str],
+    log_x: bool = False,
+    floor: float = 0.0,
+) -> list[Panel]:
+    """For each stream a panel per `y`, a column and its label, on a logarithmic scale."""
+    return [
+        Panel(name, x_label, label, lines(part, x, column), log_x, log_y=True, floor=floor)
+        for name, part in by_stream(rows)
+        for column, label in y
+    ]
+
+
+def near(ours: float, paper: float, factor: float = 1.25) -> bool:
+    """Whether a measured number is within a factor of the paper's.
+
+    >>> near(2.4, paper=2.0), near(3.0, paper=2.0)
+    (True, False)
+    """
+    return paper / factor <= ours <= paper * factor
+
+
 def rising(values: Sequence[float], slack: float = 0.0) -> bool:
     """Whether no value is more than `slack`, as a share, below the one before."""
     return all(later >= earlier * (1 - slack) for earlier, later in pairwise(values))
@@ -64,9 +98,9 @@ def at_the_end(rows: Sequence[Row], column: str) -> float:
 
 
 def growing(rows: Sequence[Row], column: str) -> bool:
-    """Whether the last tenth of a timeline lies above its middle, by half at least.
+    """Whether the last tenth of a timeline is at least 1.5 times its middle.
 
-    A hundred rows, four seconds of a mean worker, are noise.
+    Values below a hundred rows, four seconds of a mean worker, are noise.
     """
     values = numbers(rows, column)
     middle = float(np.median(values[len(values) * 2 // 5 : len(values) * 3 // 5 + 1]))
@@ -74,7 +108,7 @@ def growing(rows: Sequence[Row], column: str) -> bool:
 
 
 def spread_of(values: Sequence[float]) -> str:
-    """The range of some numbers, for people.
+    """The range of some numbers as text.
 
     >>> spread_of([0.5, 0.25])
     '0.25 … 0.5'

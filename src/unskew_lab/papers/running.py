@@ -24,8 +24,8 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """A figure as we found it."""
+class FigureResult:
+    """A figure with its claims as measured."""
 
     figure: Figure
     claims: Sequence[Claim]
@@ -42,7 +42,7 @@ def reproduce(
     figure: str | None = None,
     jobs: int | None = None,
     progress: Progress = lambda figure, done, cells: None,
-) -> list[Outcome]:
+) -> list[FigureResult]:
     """Measure `paper`, or one figure of it, and write CSV, claims and pictures below `out`.
 
     Without the extra `plot` there are no pictures, and all the rest is the same.
@@ -52,17 +52,17 @@ def reproduce(
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         try:
             started = _start(pool, figures, setting, out / "cells")
-            outcomes = [_finish(each, started[each.name], out, progress) for each in figures]
+            results = [_finish(each, started[each.name], out, progress) for each in figures]
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    rows = [row for outcome in outcomes for row in outcome.as_rows()]
+    rows = [row for result in results for row in result.as_rows()]
     _write_json(out / (f"claims-{figure}.json" if figure else "claims.json"), rows)
     if figure is None:
         streams = [path.stem for path in setting.streams()]
         result = {"paper": paper.name, "quick": setting.quick, "seed": setting.seed}
         _write_json(out / "result.json", {**result, "streams": streams, "claims": rows})
-    return outcomes
+    return results
 
 
 def _start(
@@ -97,7 +97,7 @@ def _recall_or_measure(cell: Cell, store: Path) -> Sequence[Row]:
 
 def _finish(
     figure: Figure, cells: Sequence[Future[Sequence[Row]]], out: Path, progress: Progress
-) -> Outcome:
+) -> FigureResult:
     """Wait for a figure's cells, then write what they show."""
     rows: list[Row] = []
     progress(figure.name, 0, len(cells))
@@ -108,7 +108,7 @@ def _finish(
     _write_csv(path.with_suffix(".csv"), rows)
     if figure.plot is not None and can_draw():
         draw(figure.plot(rows), path)
-    return Outcome(figure, figure.claims(rows))
+    return FigureResult(figure, figure.claims(rows))
 
 
 def _write_csv(path: Path, rows: Sequence[Row]) -> None:

@@ -1,7 +1,7 @@
-"""What a reproduced paper is made of: figures, the cells they are measured in, and claims.
+"""The parts of a reproduced paper: figures, the cells they are measured in, and claims.
 
 A *cell* is one small frozen description of a measurement; its printed form names its result on
-disk, so a run that was stopped goes on where it was and figures that share a cell measure it once.
+disk, so a stopped run resumes where it was and figures that share a cell measure it once.
 """
 
 from __future__ import annotations

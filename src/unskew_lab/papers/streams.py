@@ -1,4 +1,4 @@
-"""Streams that stand in for data sets that are not public: same size relations, same hot key."""
+"""Generated streams in place of data sets that are not public, with the same hottest key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outcomes as a table for people: paper, ours, verdict."""
+"""Claims as a table: what the paper says, what we measured, the verdict."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from unskew_lab.papers.running import Outcome
+from unskew_lab.papers.running import FigureResult
 
 
-def table(title: str, outcomes: Sequence[Outcome]) -> Table:
+def table(title: str, results: Sequence[FigureResult]) -> Table:
     """One line per claim; what does not hold says why."""
     grid = Table(title=title, title_justify="left", show_lines=True)
     for heading in ("figure", "claim", "paper", "ours", "verdict"):
         grid.add_column(heading, overflow="fold")
-    for outcome in outcomes:
-        for claim in outcome.claims:
+    for result in results:
+        for claim in result.claims:
             verdict = "[green]holds[/]" if claim.holds else "[red]does not hold[/]"
             grid.add_row(
-                outcome.figure.name,
+                result.figure.name,
                 claim.claim,
                 claim.paper,
                 claim.ours,
@@ -27,7 +27,7 @@ def table(title: str, outcomes: Sequence[Outcome]) -> Table:
     return grid
 
 
-def summary(outcomes: Sequence[Outcome]) -> str:
+def summary(results: Sequence[FigureResult]) -> str:
     """How many claims hold."""
-    claims = [claim for outcome in outcomes for claim in outcome.claims]
+    claims = [claim for result in results for claim in result.claims]
     return f"{sum(claim.holds for claim in claims)} of {len(claims)} claims hold"

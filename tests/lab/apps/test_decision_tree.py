@@ -66,7 +66,7 @@ def test_the_tree_of_spark_is_the_tree_of_one_place(spark):
     # With a bin for every value merging is exact, and the trees must be the very same.
     alone = grow(2, lambda tree, level: local_histograms(values, labels, tree, level, bins=256))
     for scheme, replicas in (("pkg", 2), ("sg", 3)):
-        learning = app.Learning(rows, scheme, workers=3, bins=256)
+        learning = app.TreeLearner(rows, scheme, workers=3, bins=256)
         tree = learning.tree(depth=2)
         np.testing.assert_array_equal(tree.features, alone.features)
         np.testing.assert_allclose(tree.thresholds, alone.thresholds)

@@ -35,10 +35,10 @@ def test_a_batch_waits_for_its_rows_and_for_the_one_before(slow):
             for number, end in zip(numbers, ends, strict=True)
         ]
 
-    stream = posg.Stream("test", run_batch, seconds / size, size)
+    stream = posg.BatchedStream("test", run_batch, seconds / size, size)
     for number in range(posg.WARM + posg.BATCHES):
         stream.take(number)
-    found = stream.outcome()
+    found = stream.result()
     # A row waits a batch for the last to arrive; then each batch delays all later ones.
     late = (slow - 1) * seconds * (posg.BATCHES - 1) / 2
     within = (slow - 1) * seconds / 2
@@ -47,9 +47,12 @@ def test_a_batch_waits_for_its_rows_and_for_the_one_before(slow):
 
 
 def test_ratios_below_one_favour_posg():
-    mine = posg.Outcome("posg", 1.0, 2.0, 0.1)
-    others = [posg.Outcome("round robin", 2.0, 3.0, 0.1), posg.Outcome("plain", 1.25, 2.0, 0.1)]
-    verb = posg.Outcome("which decides", 1.25, 2.0, 0.1)
+    mine = posg.StreamTimes("posg", 1.0, 2.0, 0.1)
+    others = [
+        posg.StreamTimes("round robin", 2.0, 3.0, 0.1),
+        posg.StreamTimes("plain", 1.25, 2.0, 0.1),
+    ]
+    verb = posg.StreamTimes("which decides", 1.25, 2.0, 0.1)
     rows = posg._rows("x", verb, mine, others)
     assert rows[0].ratio == 0.5
     assert (rows[-1].against, rows[-1].ratio, rows[-1].met) == ("plain", 1.0, True)

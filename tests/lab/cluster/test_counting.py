@@ -1,4 +1,4 @@
-"""Every way to spread rows counts the same; what a task tells adds up."""
+"""Every scheme to spread rows counts the same; what a task tells adds up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from unskew.testing import skewed
 from unskew_lab.cluster.counting import SCHEMA, conf, counted, counter
-from unskew_lab.cluster.ways import WAYS, WORKERS
+from unskew_lab.cluster.placements import PLACEMENTS, WORKERS
 
 PLAIN = ("Spark: more partitions", "Spark: small tasks in turn")
 """Many tasks, and nothing of ours in them."""
@@ -40,23 +40,23 @@ def rows(spark, tmp_path_factory):
     return spark.read.parquet(path)
 
 
-@pytest.mark.long  # a minute and a half for all ways
+@pytest.mark.long  # a minute and a half for all schemes
 @pytest.mark.spark
 class TestOnSpark:
-    @pytest.mark.parametrize("way", [way for way in WAYS if way not in PLAIN])
-    def test_every_way_counts_every_row_once(self, spark, rows, way):
-        with conf(spark, WAYS[way].settings):
-            batch = counted(rows, way, 0.0)
+    @pytest.mark.parametrize("scheme", [scheme for scheme in PLACEMENTS if scheme not in PLAIN])
+    def test_every_way_counts_every_row_once(self, spark, rows, scheme):
+        with conf(spark, PLACEMENTS[scheme].settings):
+            batch = counted(rows, scheme, 0.0)
         assert batch.rows == 3000
         assert sum(task.rows for task in batch.tasks) == 3000
         keys = rows.select("key").distinct().count()
         assert batch.partials >= keys
-        if not WAYS[way].splits:
+        if not PLACEMENTS[scheme].splits:
             assert batch.partials == keys
 
-    @pytest.mark.parametrize("way", ["CG", "planned split", "SG"])
-    def test_ways_that_split_are_level(self, spark, rows, way):
-        loads = [task.rows for task in counted(rows, way, 0.0).tasks]
+    @pytest.mark.parametrize("scheme", ["CG", "planned split", "SG"])
+    def test_ways_that_split_are_level(self, spark, rows, scheme):
+        loads = [task.rows for task in counted(rows, scheme, 0.0).tasks]
         assert max(loads) <= 1.5 * 3000 / WORKERS
 
     def test_settings_are_put_back(self, spark):
@@ -68,7 +68,9 @@ class TestOnSpark:
         assert spark.conf.get("unskew.test", None) is None
 
     def test_counts_are_those_of_the_keys(self, spark, rows):
-        parts = WAYS["PKG"].place(rows).mapInArrow(counter(0.0), SCHEMA).dropna(subset=["key"])
+        parts = (
+            PLACEMENTS["PKG"].place(rows).mapInArrow(counter(0.0), SCHEMA).dropna(subset=["key"])
+        )
         found = Counter()
         for row in parts.collect():
             found[row.key] += row.n

@@ -9,9 +9,9 @@ from unskew.errors import SessionError
 from unskew.streaming import BatchProgress
 from unskew.testing import LocalCluster
 from unskew_lab.cluster import PAPERS
-from unskew_lab.cluster.counting import Batch, Counting, Stream
+from unskew_lab.cluster.counting import BatchResult, Counting, ZipfInput
 from unskew_lab.cluster.machines import Running, running, using
-from unskew_lab.cluster.proactive import Completion, Learning
+from unskew_lab.cluster.proactive import BatchTimes, CompletionTimes
 from unskew_lab.cluster.query5 import Query5
 from unskew_lab.cluster.stateful import Fluctuating, Merged, Stateful, measured
 from unskew_lab.papers.specification import Setting
@@ -23,10 +23,10 @@ WAITS = {"KG": 9.0, "hashing": 9.0, "round robin": 9.0}
 def made_up(cell):
     """What a cell would give, were the papers right: the baseline takes nine times as long."""
     if isinstance(cell, Counting):
-        seconds = WAITS.get(cell.way, 1.0)
+        seconds = WAITS.get(cell.scheme, 1.0)
         told = SparkRow(begun=0.0, done=seconds, latency=seconds * 100, rows=100)
-        partials = {"KG": 10, "SG": 90}.get(cell.way, 20)
-        return [cell._row([Batch(seconds, 0.0, 200, partials, [told, told])] * cell.batches)]
+        partials = {"KG": 10, "SG": 90}.get(cell.scheme, 20)
+        return [cell._row([BatchResult(seconds, 0.0, 200, partials, [told, told])] * cell.batches)]
     if isinstance(cell, Stateful):
         longest = WAITS.get(cell.rebalancer, 1.0)
         half = cell.stream.batches // 2
@@ -43,7 +43,7 @@ def made_up(cell):
             )
             for batch in range(cell.stream.batches)
         ]
-    if isinstance(cell, Learning):
+    if isinstance(cell, BatchTimes):
         return [
             {"scheme": scheme, "batch": n, "seconds": seconds}
             for scheme, seconds in (("posg", 1.0), ("round robin", 9.0))
@@ -55,7 +55,7 @@ def made_up(cell):
         seconds = WAITS.get(cell.rebalancer, 1.0)
         records = [BatchProgress.of(n, [seconds, 1.0], seconds) for n in range(cell.batches)]
         return [cell.row(measured(record)) for record in records]
-    assert isinstance(cell, Completion)
+    assert isinstance(cell, CompletionTimes)
     return [
         {"scheme": scheme, "slots": cell.slots, "completion": WAITS.get(scheme, 1.0)}
         for scheme in ("posg", "round robin", "plain, 1 x slots", "plain, 16 x slots")
@@ -86,7 +86,7 @@ def test_targets_are_missed_when_all_are_alike():
 
 
 def test_without_a_cluster_it_says_so():
-    with pytest.raises(SessionError, match="no cluster is up"):
+    with pytest.raises(SessionError, match="no cluster is running"):
         running()
 
 
@@ -101,7 +101,7 @@ class TestCells:
             yield up
 
     def test_counting(self, up):
-        cell = Counting(Stream("test", 1.2, 50, 400), "KG", 0.1, batches=2)
+        cell = Counting(ZipfInput("test", 1.2, 50, 400), "KG", 0.1, batches=2)
         [row] = cell.measure()
         assert row["throughput"] == pytest.approx(400 / float(row["seconds"]))
         assert float(row["latency_mean"]) <= float(row["latency_max"])

@@ -1,4 +1,4 @@
-"""Machines with queues: figures 7, 8, 10 and 11."""
+"""Figures 7, 8, 10 and 11: machines with queues."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from unskew_lab.papers.cells import Queued, Settled
 from unskew_lab.papers.plot import Panel, Plot
 from unskew_lab.papers.reading import (
     at_the_end,
+    by_stream,
     distinct,
     growing,
     lines,
@@ -55,9 +56,9 @@ def _timelines(rows: Sequence[Row], title: str) -> Plot:
             f"{name}: {label}",
             "hours",
             f"{unit}, max − min",
-            lines(where(rows, stream=name), "hours", column, points=False),
+            lines(part, "hours", column, points=False),
         )
-        for name in distinct(rows, "stream")
+        for name, part in by_stream(rows)
         for column, label, unit in (
             ("queue_spread", "queue length", "rows"),
             ("latency_spread", "latency", "seconds"),
@@ -67,8 +68,12 @@ def _timelines(rows: Sequence[Row], title: str) -> Plot:
     return Plot(f"Consistent Grouping, {title}", panels)
 
 
-def _of(rows: Sequence[Row], stream: str, scheme: str) -> list[Row]:
-    return where(rows, stream=stream, scheme=scheme)
+def _ends(rows: Sequence[Row], column: str) -> dict[str, float]:
+    """What a column ends at, by scheme."""
+    return {
+        str(scheme): at_the_end(where(rows, scheme=scheme), column)
+        for scheme in distinct(rows, "scheme")
+    }
 
 
 def _fig7_cells(setting: Setting) -> list[Queued]:
@@ -83,20 +88,20 @@ def _fig7_cells(setting: Setting) -> list[Queued]:
 
 def _fig7_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in map(str, distinct(rows, "stream")):
-        kg, cg = _of(rows, name, "KG"), _of(rows, name, "CG")
-        ends = [at_the_end(part, "queue_spread") for part in (kg, cg)]
-        waits = [at_the_end(part, "latency_spread") for part in (kg, cg)]
-        uses = [at_the_end(part, "utilisation_spread") for part in (kg, cg)]
-        overloaded = growing(kg, "queue_spread")
+    for name, here in by_stream(rows):
+        ends, waits, uses = (
+            _ends(here, column)
+            for column in ("queue_spread", "latency_spread", "utilisation_spread")
+        )
+        overloaded = growing(where(here, scheme="KG"), "queue_spread")
         claims.append(
             Claim(
                 f"{name}: on equal machines queue and latency spread grow with KG, CG's are near 0",
                 "KG grows, CG ≈ 0",
-                f"at the end: queue KG {ends[0]:,.0f}, CG {ends[1]:,.0f} rows; latency KG "
-                f"{waits[0]:,.1f}, CG {waits[1]:.2f} s; utilisation KG {uses[0]:.2f}, "
-                f"CG {uses[1]:.2f}",
-                overloaded and ends[1] < 0.01 * ends[0] and uses[1] < LEVEL,
+                f"at the end: queue KG {ends['KG']:,.0f}, CG {ends['CG']:,.0f} rows; latency KG "
+                f"{waits['KG']:,.1f}, CG {waits['CG']:.2f} s; utilisation KG {uses['KG']:.2f}, "
+                f"CG {uses['CG']:.2f}",
+                overloaded and ends["CG"] < 0.01 * ends["KG"] and uses["CG"] < LEVEL,
                 "" if overloaded else "no worker of KG is above its capacity on this stream",
             )
         )
@@ -139,44 +144,41 @@ def _fig8_cells(setting: Setting) -> list[Queued | Settled]:
 
 def _fig8_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in map(str, distinct(rows, "stream")):
-        spread = {
-            s: at_the_end(_of(rows, name, s), "utilisation_spread")
-            for s in map(str, distinct(rows, "scheme"))
-        }
-        claims += [_growth(rows, name), *_levels(rows, name, spread)]
+    for name, here in by_stream(rows):
+        settled = the(rows, "spread", settled=name)
+        claims += [_growth(here, name), *_levels(here, name, settled)]
     return claims
 
 
 def _growth(rows: Sequence[Row], name: str) -> Claim:
-    parts = {s: _of(rows, name, s) for s in ("KG", "SG", "CG", "CG 100 VW")}
-    ends = {s: at_the_end(part, "queue_max") for s, part in parts.items()}
-    grow = [growing(parts[s], "queue_max") for s in parts]
+    ends = _ends(rows, "queue_max")
+    compared = ("KG", "SG", "CG", "CG 100 VW")
+    grow = [growing(where(rows, scheme=s), "queue_max") for s in compared]
     return Claim(
         f"{name}: 3 of 10 machines 5 times as fast: queues grow with KG and SG, not with CG",
         "KG, SG grow; CG low",
-        "longest queue at the end: " + ", ".join(f"{s} {end:,.0f}" for s, end in ends.items()),
+        "longest queue at the end: " + ", ".join(f"{s} {ends[s]:,.0f}" for s in compared),
         grow == [True, True, False, False],
     )
 
 
-def _levels(rows: Sequence[Row], name: str, spread: dict[str, float]) -> list[Claim]:
-    imbalance = at_the_end(_of(rows, name, "CG"), "imbalance")
+def _levels(rows: Sequence[Row], name: str, settled: float) -> list[Claim]:
+    """`settled` is the spread over the last tenth of the run as a whole."""
+    spread, imbalance = _ends(rows, "utilisation_spread"), _ends(rows, "imbalance")
     return [
         Claim(
             f"{name}: CG's imbalance of utilisation goes to 0 (10 virtual workers)",
             "≈ 0",
-            f"{imbalance:.2f} (KG {at_the_end(_of(rows, name, 'KG'), 'imbalance'):.2f}, "
-            f"SG {at_the_end(_of(rows, name, 'SG'), 'imbalance'):.2f})",
-            imbalance <= LEVEL,
+            f"{imbalance['CG']:.2f} (KG {imbalance['KG']:.2f}, SG {imbalance['SG']:.2f})",
+            imbalance["CG"] <= LEVEL,
             f"10 are too coarse to be level: one is 0.18 of a slow machine; spread "
             f"{spread['CG']:.2f}",
         ),
         Claim(
             f"{name}: with 100 virtual workers the utilisations are level, over the last tenth",
             f"spread ≤ {LEVEL}",
-            f"{the(rows, 'spread', settled=name):.3f}",
-            the(rows, "spread", settled=name) <= LEVEL,
+            f"{settled:.3f}",
+            settled <= LEVEL,
         ),
         Claim(
             f"{name}: so they are in every slot of it, in the median",
@@ -218,12 +220,8 @@ def _fig10_cells(setting: Setting) -> list[Queued]:
 
 def _fig10_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in map(str, distinct(rows, "stream")):
-        spread, backlog = {}, {}
-        for label in map(str, distinct(rows, "scheme")):
-            part = _of(rows, name, label)
-            spread[label] = at_the_end(part, "utilisation_spread")
-            backlog[label] = at_the_end(part, "queue_max")
+    for name, here in by_stream(rows):
+        spread, backlog = _ends(here, "utilisation_spread"), _ends(here, "queue_max")
         text = ", ".join(f"{label} {value:.2f}" for label, value in spread.items())
         queues = ", ".join(f"{label} {value:,.0f}" for label, value in backlog.items())
         claims += [
@@ -275,9 +273,10 @@ def _fig11_cells(setting: Setting) -> list[Queued]:
 
 def _fig11_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in map(str, distinct(rows, "stream")):
-        ends = {s: _ends_of_phases(_of(rows, name, s)) for s in map(str, distinct(rows, "scheme"))}
-        queues = {s: at_the_end(_of(rows, name, s), "queue_max") for s in ends}
+    for name, here in by_stream(rows):
+        parts = {str(s): where(here, scheme=s) for s in distinct(here, "scheme")}
+        ends = {s: _ends_of_phases(part) for s, part in parts.items()}
+        queues = _ends(here, "queue_max")
         adapted = ends["CG 100 VW"]
         claims += [
             Claim(
@@ -294,9 +293,9 @@ def _fig11_claims(rows: Sequence[Row]) -> list[Claim]:
                 f"spread KG {_three(ends['KG'])}, SG {_three(ends['SG'])}; longest queue at the "
                 f"end KG {queues['KG']:,.0f}, SG {queues['SG']:,.0f}",
                 min(*ends["KG"], *ends["SG"]) > LEVEL
-                and all(growing(_of(rows, name, s), "queue_max") for s in ("KG", "SG")),
+                and all(growing(parts[s], "queue_max") for s in ("KG", "SG")),
             ),
-            *_queues_of_cg(_of(rows, name, "CG 100 VW"), name, min(queues["KG"], queues["SG"])),
+            *_queues_of_cg(parts["CG 100 VW"], name, min(queues["KG"], queues["SG"])),
         ]
     return claims
 

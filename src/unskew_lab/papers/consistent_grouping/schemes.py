@@ -1,4 +1,4 @@
-"""The schemes that are compared, on virtual workers and folded onto workers."""
+"""The schemes that are compared, also over virtual workers that map to workers."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def schemes(workers: int) -> dict[str, Partitioner]:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded(PartitionerBase):
-    """A scheme over virtual workers, which belong to the workers in turn and never move."""
+class OnVirtualWorkers(PartitionerBase):
+    """A scheme over virtual workers, which are dealt to the workers once and never move."""
 
-    scheme: ClassVar[str] = "folded"
+    scheme: ClassVar[str] = "on-virtual-workers"
     inner: Partitioner
     workers: int
 
@@ -56,13 +56,13 @@ class Folded(PartitionerBase):
         """At most one per worker."""
         return min(self.inner.max_replicas, self.workers)
 
-    def router(self, source: int = 0, sources: int = 1) -> FoldedRouter:
+    def router(self, source: int = 0, sources: int = 1) -> OwnerRouter:
         """Start the memory of one source: that of the scheme inside."""
-        return FoldedRouter(self.inner.router(source, sources), self.workers)
+        return OwnerRouter(self.inner.router(source, sources), self.workers)
 
 
 @dataclass(slots=True)
-class FoldedRouter:
+class OwnerRouter:
     """Routes to virtual workers and names their owners."""
 
     inner: Router
@@ -86,6 +86,6 @@ class At:
         return [{self.name: self.value, **row} for row in self.routed.measure()]
 
 
-def in_turn(values: Sequence[float]) -> str:
-    """Some numbers, for people."""
+def listed(values: Sequence[float]) -> str:
+    """Some numbers as text."""
     return ", ".join(f"{value:.3g}" for value in values)

@@ -1,4 +1,4 @@
-"""Balance and memory over skew: the bounds of section V, and figure 4."""
+"""Figure 4 and the bounds of section V: balance and memory over skew."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unskew_lab.papers.consistent_grouping.schemes import (
     EPSILON,
     MEMORY,
     At,
-    in_turn,
+    listed,
     schemes,
 )
 from unskew_lab.papers.plot import Panel, Plot
@@ -116,7 +116,7 @@ def _fig4_claims(rows: Sequence[Row]) -> list[Claim]:
         Claim(
             "imbalance of KG and PKG grows with the skew (z ≥ 1) and with the workers",
             "up to 10¹, 10², 10³ for 10, 100, 1000 workers",
-            f"at z={hottest:g}: KG {in_turn(with_n[0])}, PKG {in_turn(with_n[1])}",
+            f"at z={hottest:g}: KG {listed(with_n[0])}, PKG {listed(with_n[1])}",
             all(grows) and all(rising(values) for values in with_n),
         ),
         Claim(

@@ -1,4 +1,4 @@
-"""Balance and memory over ε, over workers and over sources: figures 5, 6 and 9."""
+"""Figures 5, 6 and 9: balance and memory over ε, over workers and over sources."""
 
 from __future__ import annotations
 
@@ -17,12 +17,20 @@ from unskew_lab.papers.consistent_grouping.schemes import (
     EPSILON,
     MEMORY,
     At,
-    Folded,
-    in_turn,
+    OnVirtualWorkers,
+    listed,
     schemes,
 )
 from unskew_lab.papers.plot import Panel, Plot
-from unskew_lab.papers.reading import distinct, lines, numbers, rising, the, where
+from unskew_lab.papers.reading import (
+    by_stream,
+    lines,
+    numbers,
+    panels_per_stream,
+    rising,
+    the,
+    where,
+)
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 from unskew_lab.papers.streams import named_reals, wikipedia
 
@@ -40,10 +48,10 @@ def _fig5_cells(setting: Setting) -> list[At]:
 
 def _fig5_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in distinct(rows, "stream"):
-        cg = where(rows, stream=name, scheme="CG")
+    for name, here in by_stream(rows):
+        cg = where(here, scheme="CG")
         imbalances, memory = numbers(cg, "above_mean"), numbers(cg, "replicas")
-        bounds = [the(rows, "replicas", stream=name, scheme=each) for each in ("KG", "SG")]
+        bounds = [the(here, "replicas", scheme=each) for each in ("KG", "SG")]
         between = bounds[0] <= memory[-1] and memory[0] <= bounds[1]
         trades = rising(imbalances, 0.25) and rising(memory[::-1], 0.02)
         claims.append(
@@ -60,8 +68,7 @@ def _fig5_claims(rows: Sequence[Row]) -> list[Claim]:
 
 def _fig5_plot(rows: Sequence[Row]) -> Plot:
     panels = []
-    for name in distinct(rows, "stream"):
-        here = where(rows, stream=name)
+    for name, here in by_stream(rows):
         epsilons = sorted({float(row["epsilon"]) for row in where(here, scheme="CG")})
         flat: list[Row] = [
             {**row, "epsilon": epsilon}
@@ -70,7 +77,7 @@ def _fig5_plot(rows: Sequence[Row]) -> Plot:
         ]
         for column, label in (("above_mean", ABOVE_MEAN), ("memory", MEMORY)):
             panels.append(
-                Panel(str(name), "ε", label, lines(flat, "epsilon", column), True, True, floor=1e-4)
+                Panel(name, "ε", label, lines(flat, "epsilon", column), True, True, floor=1e-4)
             )
     return Plot("Consistent Grouping, Fig 5: ε trades memory for balance", panels, columns=2)
 
@@ -93,7 +100,7 @@ def _fig6_cells(setting: Setting) -> list[Routed]:
         for workers in (5, 10, 50, 100)
         for scheme, partitioner in {
             **schemes(workers),
-            "CH": Folded(BoundedRing(10 * workers, EPSILON), workers),
+            "CH": OnVirtualWorkers(BoundedRing(10 * workers, EPSILON), workers),
             "CG": ConsistentGrouping(workers, virtual=10, epsilon=EPSILON),
         }.items()
         if scheme != "PoRC"
@@ -102,8 +109,7 @@ def _fig6_cells(setting: Setting) -> list[Routed]:
 
 def _fig6_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in distinct(rows, "stream"):
-        here = where(rows, stream=name)
+    for name, here in by_stream(rows):
         pkg = numbers(where(here, scheme="PKG"), "above_mean")
         kg = numbers(where(here, scheme="KG"), "above_mean")
         bounded = max(numbers(where(here, scheme="CG"), "above_mean"))
@@ -115,7 +121,7 @@ def _fig6_claims(rows: Sequence[Row]) -> list[Claim]:
             Claim(
                 f"{name}: KG worst; PKG level at 5 and 10 workers and not beyond; CG bounded",
                 "yes",
-                f"5/10/50/100 workers: KG {in_turn(kg)}; PKG {in_turn(pkg)}; CG ≤ {bounded:.2g}",
+                f"5/10/50/100 workers: KG {listed(kg)}; PKG {listed(pkg)}; CG ≤ {bounded:.2g}",
                 all(a >= b for a, b in zip(kg, pkg, strict=True))
                 and max(pkg[:2]) < 0.05 < pkg[-1]
                 and bounded < 0.05,
@@ -148,16 +154,10 @@ def _who_is_cheaper(used: dict[str, list[float]]) -> str:
     return f"{', '.join(pairs)}: with few workers a key that overflows meets all of them soon"
 
 
-def _fig6_plot(rows: Sequence[Row]) -> Plot:
-    panels = [
-        Panel(
-            str(name), "workers", label, lines(where(rows, stream=name), "workers", column),
-            True, True, floor=1e-6,
-        )
-        for name in distinct(rows, "stream")
-        for column, label in (("above_mean", ABOVE_MEAN), ("memory", MEMORY))
-    ]  # fmt: skip
-    return Plot("Consistent Grouping, Fig 6: homogeneous workers", panels, columns=2)
+def _over_workers(rows: Sequence[Row], title: str) -> Plot:
+    y = (("above_mean", ABOVE_MEAN), ("memory", MEMORY))
+    panels = panels_per_stream(rows, "workers", "workers", *y, log_x=True, floor=1e-6)
+    return Plot(f"Consistent Grouping, {title}", panels, columns=2)
 
 
 FIG6 = Figure(
@@ -165,7 +165,7 @@ FIG6 = Figure(
     "Schemes on equal workers",
     _fig6_cells,
     _fig6_claims,
-    _fig6_plot,
+    lambda rows: _over_workers(rows, "Fig 6: homogeneous workers"),
     choices="CH and CG have 10 virtual workers per worker, ε = 0.01, and no signals.",
 )
 
@@ -182,45 +182,39 @@ def _fig9_cells(setting: Setting) -> list[Routed]:
 
 def _fig9_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in distinct(rows, "stream"):
+    for name, here in by_stream(rows):
         memory, level = [], []
         for n in (5, 10, 50, 100):
-            here = where(rows, stream=name, workers=n)
-            used = numbers(here, "replicas")
+            part = where(here, workers=n)
+            used = numbers(part, "replicas")
             memory.append(max(used) / min(used))
-            level.append(max(numbers(here, "above_mean")))
+            level.append(max(numbers(part, "above_mean")))
         claims.append(
             Claim(
                 f"{name}: imbalance and memory nearly the same with 1, 10, 50 and 100 sources",
                 "same on a log scale",
                 f"memory within {max(memory):.2f} ×; imbalance ≤ {max(level):.2g}",
                 max(memory) < 3 and max(level) < 0.1,
-                "" if max(memory) < 3 and max(level) < 0.1 else _few_rows(rows, str(name)),
+                "" if max(memory) < 3 and max(level) < 0.1 else _few_rows(here),
             )
         )
     return claims
 
 
-def _few_rows(rows: Sequence[Row], name: str) -> str:
-    messages = numbers(where(rows, stream=name), "messages")[0]
+def _few_rows(rows: Sequence[Row]) -> str:
+    messages = numbers(rows, "messages")[0]
     return (
         f"a source has only {messages / 100:,.0f} rows for 1,000 virtual workers here, so its "
         "capacity of (1+ε) times the mean, in whole rows, is loose or tight by a row each"
     )
 
 
-def _fig9_plot(rows: Sequence[Row]) -> Plot:
-    panels = [
-        Panel(
-            str(name), "workers", label, lines(where(rows, stream=name), "workers", column),
-            True, True, floor=1e-6,
-        )
-        for name in distinct(rows, "stream")
-        for column, label in (("above_mean", ABOVE_MEAN), ("memory", MEMORY))
-    ]  # fmt: skip
-    return Plot("Consistent Grouping, Fig 9: CG with many sources", panels, columns=2)
-
-
-FIG9 = Figure("9", "CG with 1 to 100 sources", _fig9_cells, _fig9_claims, _fig9_plot)
+FIG9 = Figure(
+    "9",
+    "CG with 1 to 100 sources",
+    _fig9_cells,
+    _fig9_claims,
+    lambda rows: _over_workers(rows, "Fig 9: CG with many sources"),
+)
 
 FIGURES = (FIG5, FIG6, FIG9)

@@ -1,4 +1,4 @@
-"""What a source must know of the loads: figures 4, 5 and 6."""
+"""Figures 4, 5 and 6: local estimates of the loads, beside an oracle and probing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from unskew.simulator.sources import Sources
 from unskew.workloads import LogNormalStream, Stream, ZipfStream
 from unskew_lab.papers.cells import Routed
 from unskew_lab.papers.plot import Panel, Plot
-from unskew_lab.papers.reading import at_the_end, distinct, lines, numbers, rising, the, where
+from unskew_lab.papers.reading import (
+    at_the_end,
+    by_stream,
+    distinct,
+    lines,
+    numbers,
+    panels_per_stream,
+    rising,
+    the,
+    where,
+)
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 from unskew_lab.papers.streams import lognormal, named_reals, size, twitter, wikipedia
 
@@ -49,15 +59,14 @@ def _fig4_cells(setting: Setting) -> list[Routed]:
 
 def _fig4_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in map(str, distinct(rows, "stream")):
-        here = where(rows, stream=name)
+    for name, here in by_stream(rows):
         messages = float(here[0]["messages"])
-        ratios, lower, apart = [], [], []
+        ratios, lower, gaps = [], [], []
         for n in WORKERS:
             oracle = the(here, "imbalance_average", workers=n, scheme="G")
             local = [the(here, "imbalance_average", workers=n, scheme=f"L{s}") for s in SOURCES]
             ratios.append(max(local) / max(oracle, 1 / messages))
-            apart.append(max(local) - min(local))
+            gaps.append(max(local) - min(local))
             lower.append(max(local) < the(here, "imbalance_average", workers=n, scheme="H"))
         close = max(ratios) < 10
         claims += [
@@ -67,31 +76,21 @@ def _fig4_claims(rows: Sequence[Row]) -> list[Claim]:
                 f"at most {max(ratios):.1f} × at 5/10/50/100 workers; below hashing "
                 f"{'always' if all(lower) else 'not always'}",
                 close and all(lower),
-                "" if close else f"5 to 20 rows instead of 1: {max(apart):.1e} of the messages",
+                "" if close else f"5 to 20 rows instead of 1: {max(gaps):.1e} of the messages",
             ),
             Claim(
                 f"{name}: the number of sources does not matter",
                 "5, 10, 15, 20 alike",
-                f"imbalances at most {max(apart):.1e} of the messages apart",
-                max(apart) < 1e-4,
+                f"imbalances at most {max(gaps):.1e} of the messages apart",
+                max(gaps) < 1e-4,
             ),
         ]
     return claims
 
 
 def _fig4_plot(rows: Sequence[Row]) -> Plot:
-    panels = [
-        Panel(
-            str(name),
-            "workers",
-            "average imbalance / messages",
-            lines(where(rows, stream=name), "workers", "imbalance_average"),
-            log_x=True,
-            log_y=True,
-            floor=1e-8,
-        )
-        for name in distinct(rows, "stream")
-    ]
+    y = ("imbalance_average", "average imbalance / messages")
+    panels = panels_per_stream(rows, "workers", "workers", y, log_x=True, floor=1e-8)
     return Plot(
         "Partial Key Grouping, Fig 4: global (G), local (L) estimation, hashing (H)",
         panels,
@@ -111,8 +110,8 @@ FIG4 = Figure(
 
 
 @dataclass(frozen=True, slots=True)
-class Through:
-    """The imbalance through time."""
+class OverTime:
+    """The imbalance over time."""
 
     routed: Routed
 
@@ -132,7 +131,7 @@ class Through:
         ]
 
 
-def _fig5_cells(setting: Setting) -> list[Through]:
+def _fig5_cells(setting: Setting) -> list[OverTime]:
     cells = []
     for name, stream in _datasets(setting):
         if name.startswith("LN"):
@@ -144,18 +143,17 @@ def _fig5_cells(setting: Setting) -> list[Through]:
                 ("L5", PartialKey(n)),
                 ("L5P1", PartialKey(n, estimate="probing", period=period)),
             ):
-                cells.append(Through(Routed(name, stream, scheme, partitioner, sources=5)))
+                cells.append(OverTime(Routed(name, stream, scheme, partitioner, sources=5)))
     return cells
 
 
 def _fig5_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in map(str, distinct(rows, "stream")):
+    for name, here in by_stream(rows):
         gain, text = [], []
         for n in WORKERS:
             local, probed = (
-                at_the_end(where(rows, stream=name, workers=n, scheme=s), "imbalance")
-                for s in ("L5", "L5P1")
+                at_the_end(where(here, workers=n, scheme=s), "imbalance") for s in ("L5", "L5P1")
             )
             gain.append(local - probed)
             text.append(f"{local:.1e}/{probed:.1e}")
@@ -176,11 +174,11 @@ def _fig5_plot(rows: Sequence[Row]) -> Plot:
             f"{name}, {n} workers",
             "share of the stream",
             "imbalance / messages so far",
-            lines(where(rows, stream=name, workers=n), "share", "imbalance", points=False),
+            lines(where(here, workers=n), "share", "imbalance", points=False),
             log_y=True,
             floor=1e-8,
         )
-        for name in distinct(rows, "stream")
+        for name, here in by_stream(rows)
         for n in WORKERS
     ]
     return Plot(

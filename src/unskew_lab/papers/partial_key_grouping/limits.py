@@ -1,4 +1,4 @@
-"""Where two choices end, and what more of them do: figures 7 and 9."""
+"""Figures 7 and 9: how much skew two choices withstand, and what more choices change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unskew.partitioners import PartialKey
 from unskew.workloads import ZipfStream, zipf_probabilities
 from unskew_lab.papers.cells import Routed
 from unskew_lab.papers.plot import Panel, Plot
-from unskew_lab.papers.reading import distinct, lines, numbers, the, where
+from unskew_lab.papers.reading import distinct, lines, numbers, panels_per_stream, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting, Value
 from unskew_lab.papers.streams import size
 
@@ -91,17 +91,8 @@ def _theory(workers: int) -> float:
 
 
 def _fig7_plot(rows: Sequence[Row]) -> Plot:
-    panels = [
-        Panel(
-            str(name),
-            "skew z",
-            "average imbalance / messages",
-            lines(where(rows, stream=name), "z", "imbalance_average"),
-            log_y=True,
-            floor=1e-8,
-        )
-        for name in distinct(rows, "stream")
-    ]
+    y = ("imbalance_average", "average imbalance / messages")
+    panels = panels_per_stream(rows, "z", "skew z", y, floor=1e-8)
     return Plot("Partial Key Grouping, Fig 7: imbalance over skew", panels, columns=4, share_y=True)
 
 

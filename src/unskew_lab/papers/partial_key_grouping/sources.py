@@ -1,4 +1,4 @@
-"""Sources that get unequal parts of the stream: figure 8."""
+"""Figure 8: sources that get unequal parts of the stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unskew.simulator.sources import Sources
 from unskew.workloads import FileStream, Stream, ZipfStream
 from unskew_lab.papers.cells import real
 from unskew_lab.papers.plot import Panel, Plot
-from unskew_lab.papers.reading import distinct, lines, the, where
+from unskew_lab.papers.reading import by_stream, lines, numbers, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 from unskew_lab.papers.streams import size
 
@@ -90,20 +90,21 @@ def _fig8_cells(setting: Setting) -> list[Edges]:
 
 def _fig8_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in distinct(rows, "stream"):
-        apart = [
-            the(rows, "imbalance", stream=name, workers=n, sources=s, split="skewed")
-            - the(rows, "imbalance", stream=name, workers=n, sources=s, split="uniform")
+    for name, here in by_stream(rows):
+        skewed, uniform = where(here, split="skewed"), where(here, split="uniform")
+        excess = [
+            the(skewed, "imbalance", workers=n, sources=s)
+            - the(uniform, "imbalance", workers=n, sources=s)
             for n in WORKERS
             for s in SOURCES
         ]
-        highest = max(float(row["imbalance"]) for row in where(rows, stream=name, split="skewed"))
+        highest = max(numbers(skewed, "imbalance"))
         claims.append(
             Claim(
                 f"{name}: sources fed by key are as good as sources fed in turn",
                 "no effect, very low",
-                f"imbalance at most {max(apart):.1e} higher, never above {highest:.1e}",
-                max(apart) < 1e-3,
+                f"imbalance at most {max(excess):.1e} higher, never above {highest:.1e}",
+                max(excess) < 1e-3,
             )
         )
     return claims
@@ -115,11 +116,11 @@ def _fig8_plot(rows: Sequence[Row]) -> Plot:
             f"{name}, {n} workers",
             "sources",
             "imbalance / messages",
-            lines(where(rows, stream=name, workers=n), "sources", "imbalance", by="split"),
+            lines(where(here, workers=n), "sources", "imbalance", by="split"),
             log_y=True,
             floor=1e-8,
         )
-        for name in distinct(rows, "stream")
+        for name, here in by_stream(rows)
         for n in WORKERS
     ]
     return Plot(

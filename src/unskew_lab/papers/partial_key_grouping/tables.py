@@ -17,15 +17,23 @@ from unskew.partitioners import (
 from unskew.sketches.key_counts import KeyCounts
 from unskew.workloads import Stream, ZipfStream
 from unskew_lab.papers.cells import Routed
-from unskew_lab.papers.plot import Panel, Plot
-from unskew_lab.papers.reading import distinct, lines, numbers, rising, the, where
+from unskew_lab.papers.plot import Plot
+from unskew_lab.papers.reading import (
+    by_stream,
+    distinct,
+    numbers,
+    panels_per_stream,
+    rising,
+    the,
+    where,
+)
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 from unskew_lab.papers.streams import lognormal, named_reals, size, twitter, wikipedia
 
 WORKERS = (5, 10, 50, 100)
 
 
-class Known(NamedTuple):
+class DataSet(NamedTuple):
     """A row of the paper's table 1."""
 
     keys: int
@@ -33,7 +41,7 @@ class Known(NamedTuple):
     """Share of the hottest key, in percent."""
 
 
-TABLE_1 = {"LN1": Known(16_000, 14.71), "LN2": Known(1_100, 7.01)}
+TABLE_1 = {"LN1": DataSet(16_000, 14.71), "LN2": DataSet(1_100, 7.01)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +132,12 @@ PAPERS_KG = {
 
 def _table2_claims(rows: Sequence[Row]) -> list[Claim]:
     claims = []
-    for name in map(str, distinct(rows, "stream")):
+    for name, here in by_stream(rows):
         found = {
-            scheme: numbers(where(rows, stream=name, scheme=scheme), "imbalance")
-            for scheme in map(str, distinct(rows, "scheme"))
+            str(scheme): numbers(where(here, scheme=scheme), "imbalance")
+            for scheme in distinct(here, "scheme")
         }
-        row = numbers(where(rows, stream=name), "messages")[0]
+        row = numbers(here, "messages")[0]
         others = [found[scheme] for scheme in ("Off-Greedy", "On-Greedy", "PoTC", "Hashing")]
         best = [
             found["PKG"][i] <= min(other[i] for other in others) + 2 / row
@@ -171,18 +179,8 @@ def _unsplit(name: str, best: Sequence[bool]) -> str:
 
 
 def _table2_plot(rows: Sequence[Row]) -> Plot:
-    panels = [
-        Panel(
-            str(name),
-            "workers",
-            "imbalance / messages",
-            lines(where(rows, stream=name), "workers", "imbalance"),
-            log_x=True,
-            log_y=True,
-            floor=1e-8,
-        )
-        for name in distinct(rows, "stream")
-    ]
+    y = ("imbalance", "imbalance / messages")
+    panels = panels_per_stream(rows, "workers", "workers", y, log_x=True, floor=1e-8)
     return Plot("Partial Key Grouping, Table 2: imbalance at the end of the stream", panels)
 
 
@@ -198,8 +196,8 @@ TABLE2 = Figure(
 
 
 @dataclass(frozen=True, slots=True)
-class Choosing:
-    """PKG with d choices on keys that are all alike, five to a worker."""
+class UniformKeys:
+    """PKG with d choices on equally frequent keys, five per worker."""
 
     choices: int
     workers: int
@@ -233,13 +231,13 @@ class Overloaded:
         return [{"part": "lower", "bound": bound, **row} for row in routed.measure()]
 
 
-def _section5_cells(setting: Setting) -> list[Choosing | Overloaded]:
+def _section5_cells(setting: Setting) -> list[UniformKeys | Overloaded]:
     sizes = (10, 100, 1000) if setting.quick else (10, 100, 1000, 3000)
     zipf = [
         (f"z={z}", ZipfStream(z, 100_000, size(setting), setting.seed)) for z in (1.0, 1.4, 2.0)
     ]
     return [
-        *(Choosing(d, n, setting.seed) for d in (1, 2) for n in sizes),
+        *(UniformKeys(d, n, setting.seed) for d in (1, 2) for n in sizes),
         *(
             Overloaded(name, stream, n)
             for name, stream in (*zipf, *named_reals(setting))

@@ -1,4 +1,4 @@
-"""Figures 3 to 8: balance and migration."""
+"""Figures 3 to 8: balance and migration over what each figure varies."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from unskew_lab.papers.partitioning_functions.growth import (
     PLANNERS,
     SCHEMES,
     Grown,
+    at_ten,
+    curves,
     grown,
 )
-from unskew_lab.papers.partitioning_functions.judging import at_ten, curves, near
-from unskew_lab.papers.reading import distinct, spread_of, the, where
+from unskew_lab.papers.reading import distinct, near, spread_of, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 
 

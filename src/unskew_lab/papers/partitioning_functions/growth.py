@@ -1,4 +1,4 @@
-"""The measurement that most figures share: one worker more at a time, from one on."""
+"""The cell of most figures: a scheme grown by one worker at a time; and how it is plotted."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from unskew.rebalancing import ALL, KeyStatistics, Rebalancer
 from unskew.rebalancing.hash_pair import Utility
 from unskew.rebalancing.resources import Growth, Resources, amount
 from unskew.workloads import zipf_probabilities
+from unskew_lab.papers.plot import Panel, Plot
+from unskew_lab.papers.reading import distinct, lines, where
 from unskew_lab.papers.specification import Row, Setting, Value
 
 PLANNERS = ("readj", "redist", "scan")
@@ -23,9 +25,9 @@ SCHEMES = (*PLANNERS, "consistent", "uniform")
 LETTERS: dict[str, Growth] = {"C": "constant", "L": "linear", "Q": "quadratic"}
 
 CHOICES = (
-    "Frequencies are exact and follow a Zipf law; keys are hashed anew in each run. N grows from "
-    "1, and migration is that of the last step. Uniform hashing is hash mod N. The imbalance b is "
-    "the geometric mean over the three resources of max/min in units of α."
+    "Frequencies are exact and follow a Zipf law; each run has other hashes of the keys. N grows "
+    "from 1, and migration is that of the last step. Uniform hashing is hash mod N. The imbalance "
+    "b is the geometric mean over the three resources of max/min in units of α."
 )
 
 
@@ -122,3 +124,22 @@ def grown(setting: Setting, scheme: str, **changes: Value) -> Grown:
         "seed": setting.seed,
     }
     return Grown(scheme, **{**defaults, **changes})  # type: ignore[arg-type]
+
+
+def at_ten(rows: Sequence[Row]) -> list[Row]:
+    """The rows of the last step, at the default number of workers."""
+    return where(rows, workers=10)
+
+
+def curves(rows: Sequence[Row], title: str, x: str, label: str, log_x: bool = False) -> Plot:
+    """Migration and imbalance over what the figure varies, a row of panels per resource."""
+    panels = [
+        Panel(f"{name}, {letters}", label, name, lines(part, x, column), log_x=log_x)
+        for letters in distinct(rows, "resources")
+        if (part := where(rows, resources=letters))
+        for column, name in (
+            ("migration", "relative migration"),
+            ("imbalance", "relative imbalance"),
+        )
+    ]
+    return Plot(f"Partitioning functions, {title}", panels, columns=2)

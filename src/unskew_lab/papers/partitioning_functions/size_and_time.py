@@ -1,4 +1,4 @@
-"""Figures 9 to 14: what is counted and tracked, and how long construction takes."""
+"""Figures 9 to 14: how many keys are counted and mapped, and how long construction takes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from unskew.rebalancing.hash_pair import tracked
 from unskew.sketches.lossy_counting import LossyCounting
 from unskew.workloads import ZipfStream, zipf_probabilities
 from unskew_lab.papers.partitioning_functions.growth import PLANNERS, resources_named
-from unskew_lab.papers.partitioning_functions.judging import near
 from unskew_lab.papers.plot import Panel, Plot
-from unskew_lab.papers.reading import lines, numbers, spread_of, the, where
+from unskew_lab.papers.reading import lines, near, numbers, spread_of, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 
 DOMAIN = 1_000_000

@@ -1,4 +1,4 @@
-"""What the paper computes by hand: the example of section II, and theorems 4.2 and 4.3."""
+"""The example of section II, and theorems 4.2 and 4.3, beside our measurements."""
 
 from __future__ import annotations
 

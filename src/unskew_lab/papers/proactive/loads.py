@@ -6,16 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unskew_lab.papers.proactive.judging import (
-    LIGHTER,
-    gain,
-    lighter,
-    literally,
-    per_cent,
-    pictured,
-    stated,
-    too_slow,
-)
 from unskew_lab.papers.proactive.streams import (
     CHOICES,
     LATE,
@@ -25,6 +15,16 @@ from unskew_lab.papers.proactive.streams import (
     Costs,
     Scheduled,
     streams,
+)
+from unskew_lab.papers.proactive.thresholds import (
+    LIGHTER,
+    gain,
+    lighter,
+    literally,
+    per_cent,
+    pictured,
+    stated,
+    too_slow,
 )
 from unskew_lab.papers.reading import numbers, spread_of, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
@@ -54,14 +54,14 @@ def _in_order(rows: Sequence[Row]) -> int:
     return sum(oracle <= posg <= robin for robin, posg, oracle in _times(rows))
 
 
-def _apart(rows: Sequence[Row]) -> tuple[float, float]:
-    """At z = 1.5: POSG's slowest stream, and round robin's fastest."""
+def _extremes(rows: Sequence[Row]) -> tuple[float, float]:
+    """Milliseconds of POSG's slowest and round robin's fastest stream at z = 1.5."""
     slowest = the(rows, "most_milliseconds", x=1.5, scheme=POSG)
     return slowest, the(rows, "least_milliseconds", x=1.5, scheme=ROUND_ROBIN)
 
 
 def _beside_the_oracle(rows: Sequence[Row], scheme: str = POSG) -> float:
-    """At z = 2.5."""
+    """Completion time over full knowledge's at z = 2.5."""
     oracle = the(rows, "milliseconds", x=2.5, scheme=ORACLE)
     return the(rows, "milliseconds", x=2.5, scheme=scheme) / oracle
 
@@ -69,7 +69,7 @@ def _beside_the_oracle(rows: Sequence[Row], scheme: str = POSG) -> float:
 def _fig4_claims(rows: Sequence[Row]) -> list[Claim]:
     here, less = stated(rows), lighter(rows)
     flat, one = [gain(here, 0.0), gain(here, 0.5)], gain(here, 1.0)
-    apart, apart_less = _apart(here), _apart(less)
+    ends, ends_less = _extremes(here), _extremes(less)
     left = numbers(where(here, scheme=POSG), "leaves_round_robin")
     return [
         Claim(
@@ -98,11 +98,11 @@ def _fig4_claims(rows: Sequence[Row]) -> list[Claim]:
         Claim(
             "at z = 1.5 POSG's slowest stream beats round robin's fastest",
             "yes",
-            f"{apart[0]:.0f} ms against {apart[1]:.0f} ms "
-            f"({apart_less[0]:.0f} against {apart_less[1]:.0f} at 102 %)",
-            apart[0] < apart[1],
+            f"{ends[0]:.0f} ms against {ends[1]:.0f} ms "
+            f"({ends_less[0]:.0f} against {ends_less[1]:.0f} at 102 %)",
+            ends[0] < ends[1],
             "each stream has its own costs for its few frequent items, and its own spread of "
-            f"costs: round robin itself takes {apart[1]:.0f} … "
+            f"costs: round robin itself takes {ends[1]:.0f} … "
             f"{the(here, 'most_milliseconds', x=1.5, scheme=ROUND_ROBIN):.0f} ms",
         ),
         Claim(
@@ -157,9 +157,9 @@ FIG4 = Figure(
     _fig4_cells,
     _fig4_claims,
     pictured("POSG, Fig 4: completion times over skew", "skew z", times=True),
-    choices=CHOICES + "A row arrives every W̄/k ms, W̄ being the stream's own mean; items and costs "
-    "are drawn anew for every stream. The paper's figure ends at 400 ms; at 100 % load round robin "
-    "takes longer, so all is measured at 102 % too. Verdicts are on 100 %.",
+    choices=CHOICES + "A row arrives every W̄/k ms, W̄ being the stream's own mean; every "
+    "stream has its own items and costs. The paper's figure ends at 400 ms; at 100 % load round "
+    "robin takes longer, so all is measured at 102 % too. Verdicts are on 100 %.",
 )
 FIG5 = Figure(
     "5",

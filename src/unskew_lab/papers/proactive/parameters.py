@@ -1,4 +1,4 @@
-"""Figures 6 to 9: costs, workers and precision, everything else as the paper's default."""
+"""Figures 6 to 9: costs, workers and precision, with the paper's defaults for the rest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from unskew_lab.papers.proactive.judging import (
+from unskew_lab.papers.proactive.streams import CHOICES, LATE, POSG, Costs, Scheduled, streams
+from unskew_lab.papers.proactive.thresholds import (
     LIGHTER,
     gain,
     lighter,
@@ -15,7 +16,6 @@ from unskew_lab.papers.proactive.judging import (
     pictured,
     stated,
 )
-from unskew_lab.papers.proactive.streams import CHOICES, LATE, POSG, Costs, Scheduled, streams
 from unskew_lab.papers.reading import spread_of, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 

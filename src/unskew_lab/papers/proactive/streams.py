@@ -1,4 +1,4 @@
-"""Streams whose cost depends on content, scheduled several ways: the cell behind figures 4 to 9."""
+"""The cell of figures 4 to 9: streams whose cost depends on content, under every scheme."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CHOICES = (
 class Costs:
     """A random stream of the paper: `keys` items, each with one of `values` costs up to `highest`.
 
-    Costs are dealt to the items at random, equally often, anew for every seed.
+    Every seed deals the costs to the items at random, each equally often.
     """
 
     exponent: float = 1.0

@@ -1,4 +1,4 @@
-"""Figure 10: workers that differ, change their speeds, and are learned again."""
+"""Figure 10: workers of different speeds, which change while POSG runs."""
 
 from __future__ import annotations
 

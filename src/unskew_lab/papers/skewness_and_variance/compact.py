@@ -1,4 +1,4 @@
-"""Figure 11: the compact form, fast and nearly right."""
+"""Figure 11: time and load error of planning on compact statistics."""
 
 from __future__ import annotations
 

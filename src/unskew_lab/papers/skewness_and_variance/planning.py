@@ -1,4 +1,4 @@
-"""The measurement that most figures share: planners over intervals whose load shifts."""
+"""The cells of most figures: planners over intervals whose load shifts."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """The loads that a ring alone makes, with the shares dealt to the keys anew each time."""
+    """The loads that a ring alone makes, with the shares dealt to the keys again each time."""
 
     keys: int
     workers: int

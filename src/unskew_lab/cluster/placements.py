@@ -1,4 +1,4 @@
-"""The ways to spread rows over tasks: the papers' schemes, ours, and what Spark has itself."""
+"""How rows are spread over tasks: by the papers' schemes, by ours, and by Spark itself."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MANY = 10 * WORKERS
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How rows are placed, with the settings it needs; `splits`: parts of a key must be merged."""
+class Placement:
+    """A way to place rows, with the settings it needs; with `splits`, partial counts are merged."""
 
     place: Callable[[DataFrame], DataFrame]
     splits: bool
@@ -44,24 +44,24 @@ _REBALANCE = {
 
 
 def _rebalance(rows: DataFrame) -> DataFrame:
-    """AQE cuts what is larger than the advised size, which we tell it to fit the slots."""
+    """AQE splits partitions above the advised size, which `counting` sets to fit the slots."""
     from pyspark.sql import functions as F
 
     return rows.hint("rebalance", WORKERS, F.col("key"))
 
 
-WAYS: dict[str, Way] = {
-    "KG": Way(lambda rows: rows.repartition(WORKERS, "key"), splits=False),
-    "PKG": Way(_by("pkg"), splits=True),
-    "CG": Way(_by("cg"), splits=True),
+PLACEMENTS: dict[str, Placement] = {
+    "KG": Placement(lambda rows: rows.repartition(WORKERS, "key"), splits=False),
+    "PKG": Placement(_by("pkg"), splits=True),
+    "CG": Placement(_by("cg"), splits=True),
     # Consistent grouping with one virtual worker for each task is power of random choices.
-    "CG, virtual workers as tasks": Way(_by("porc", WORKERS * VIRTUAL), splits=True),
-    "SG": Way(lambda rows: rows.repartition(WORKERS), splits=True),
-    "planned split": Way(_by("planned-split"), splits=True),
-    "planned split, small tasks": Way(_by("planned-split", WORKERS * VIRTUAL), splits=True),
-    "Spark: more partitions": Way(lambda rows: rows.repartition(MANY, "key"), splits=False),
-    "Spark: small tasks in turn": Way(lambda rows: rows.repartition(WORKERS * VIRTUAL), True),
-    "Spark: AQE rebalance": Way(_rebalance, splits=True, settings=_REBALANCE),
+    "CG, virtual workers as tasks": Placement(_by("porc", WORKERS * VIRTUAL), splits=True),
+    "SG": Placement(lambda rows: rows.repartition(WORKERS), splits=True),
+    "planned split": Placement(_by("planned-split"), splits=True),
+    "planned split, small tasks": Placement(_by("planned-split", WORKERS * VIRTUAL), splits=True),
+    "Spark: more partitions": Placement(lambda rows: rows.repartition(MANY, "key"), splits=False),
+    "Spark: small tasks in turn": Placement(lambda rows: rows.repartition(WORKERS * VIRTUAL), True),
+    "Spark: AQE rebalance": Placement(_rebalance, splits=True, settings=_REBALANCE),
 }
 """KG is plain Spark's hashing. `in turn` is Spark's round robin."""
 

@@ -1,10 +1,10 @@
-"""What figures on the cluster share: ratios to key grouping, and Spark's own best beside ours."""
+"""When claims hold on the cluster: ratios to key grouping and to Spark's own best."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unskew_lab.cluster.ways import OURS, SPARKS
+from unskew_lab.cluster.placements import OURS, SPARKS
 from unskew_lab.papers.plot import Line, Panel, Plot
 from unskew_lab.papers.reading import the
 from unskew_lab.papers.specification import Claim, Row
@@ -13,19 +13,19 @@ NOISE = 0.97
 """A ratio above this counts as equal: runs differ by a few per cent."""
 
 
-def gain(rows: Sequence[Row], way: str) -> float:
+def gain(rows: Sequence[Row], scheme: str) -> float:
     """Throughput as a multiple of key grouping's."""
-    return the(rows, "throughput", scheme=way) / the(rows, "throughput", scheme="KG")
+    return the(rows, "throughput", scheme=scheme) / the(rows, "throughput", scheme="KG")
 
 
-def at_work(rows: Sequence[Row], way: str) -> str:
-    """The gain, and beside it that of the work alone: what a job costs before is no row's."""
-    alone = the(rows, "worked", scheme=way) / the(rows, "worked", scheme="KG")
-    return f"{way} {times(gain(rows, way))} ({times(alone)} without planning and routing)"
+def at_work(rows: Sequence[Row], scheme: str) -> str:
+    """The gain as text, with and without the time before the first row."""
+    alone = the(rows, "worked", scheme=scheme) / the(rows, "worked", scheme="KG")
+    return f"{scheme} {times(gain(rows, scheme))} ({times(alone)} without planning and routing)"
 
 
 def times(ratio: float) -> str:
-    """A ratio for people.
+    """A ratio as text.
 
     >>> times(2.754)
     '2.75 ×'
@@ -34,7 +34,7 @@ def times(ratio: float) -> str:
 
 
 def more(ratio: float) -> str:
-    """By how much a ratio differs from one.
+    """How far a ratio is from one, as text.
 
     >>> more(1.29), more(0.5)
     ('+29 %', '−50 %')
@@ -42,12 +42,16 @@ def more(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.0f} %".replace("-", "−")
 
 
-def against_spark(rows: Sequence[Row], prefix: str, ways: Sequence[str]) -> Claim:
+def against_spark(rows: Sequence[Row], prefix: str, schemes: Sequence[str]) -> Claim:
     """Ours against the best that plain Spark can do for work that merges."""
-    ours = max((way for way in ways if way in OURS), key=lambda way: gain(rows, way))
-    spark = max((way for way in ways if way in SPARKS), key=lambda way: gain(rows, way))
+    ours = max(
+        (scheme for scheme in schemes if scheme in OURS), key=lambda scheme: gain(rows, scheme)
+    )
+    spark = max(
+        (scheme for scheme in schemes if scheme in SPARKS), key=lambda scheme: gain(rows, scheme)
+    )
     ratio = gain(rows, ours) / gain(rows, spark)
-    counters = {way: the(rows, "replicas", scheme=way) for way in (ours, spark)}
+    counters = {scheme: the(rows, "replicas", scheme=scheme) for scheme in (ours, spark)}
     return Claim(
         f"{prefix}our best is at least as fast as Spark's own best alternative",
         "(not in the paper)",

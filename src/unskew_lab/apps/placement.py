@@ -1,4 +1,4 @@
-"""Rows by key onto workers, for apps that keep a state per worker rather than per key."""
+"""Placement of rows by key, for apps that keep a state per worker instead of per key."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from unskew.partitioners.serialization import build
 from unskew_lab.apps.contract import Scheme
 
 
-def made_ready(rows: DataFrame, key: str, scheme: Scheme, workers: int) -> tuple[Scheme, int]:
-    """The scheme, planned on `rows` if it plans, and on how many workers it may put one key."""
+def prepare_scheme(rows: DataFrame, key: str, scheme: Scheme, workers: int) -> tuple[Scheme, int]:
+    """The scheme, with its plan made from `rows` if it needs one, and the most workers of a key."""
     if isinstance(scheme, str) and scheme in ("auto", *PLANNED):
         scheme = unskew.plan(rows, key, workers, need="any-row", scheme=scheme)
     partitioner = build(scheme, workers) if isinstance(scheme, str) else scheme.partitioner

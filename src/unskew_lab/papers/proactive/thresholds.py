@@ -1,4 +1,4 @@
-"""What the sweeps have in common: which rows are the paper's setting, gains, reasons, pictures."""
+"""What the sweeps share: the paper's setting, gains over round robin, reasons and plots."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gain(rows: Sequence[Row], x: float, scheme: str = POSG) -> float:
 
 
 def too_slow(here: Sequence[Row], less: Sequence[Row]) -> str:
-    """Why the paper's load was most likely a little lower than it says."""
+    """The reason to believe that the paper's load was a little lower than stated."""
     times = [numbers(where(rows, scheme=ROUND_ROBIN), "milliseconds") for rows in (here, less)]
     return (
         f"figure 4 ends at 400 ms, but at 100 % load round robin takes {spread_of(times[0])} ms, "
@@ -38,7 +38,7 @@ def too_slow(here: Sequence[Row], less: Sequence[Row]) -> str:
 
 
 def per_cent(gains: Sequence[float]) -> str:
-    """Gains for people."""
+    """Gains as text."""
     return " and ".join(f"{100 * (each - 1):+.0f} %" for each in gains)
 
 
