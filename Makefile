@@ -35,7 +35,7 @@ lint: $(READY) ## Check style, types, import rules, pages and generated tables
 	@$(BIN)/python tools/generate_docs.py --check
 	@$(BIN)/pymarkdown scan $(PAGES)
 
-bench: $(READY) ## Measure speed; prints ratios to their yardsticks
+bench: $(READY) ## Measure speed; prints ratios to their baselines
 	@$(BIN)/unskew bench
 
 chaos: $(READY) java ## Kill drivers and executors of a stateful stream; check every row
