@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from unskew.errors import ParameterError
 from unskew.streaming import BatchProgress
+from unskew_lab.stream_files import write_stream_file
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,7 @@ class Replay:
         files.mkdir()
         size = -(-table.num_rows // batches)
         for number in range(batches):
-            path = files / f"{number:04}.parquet"
-            pq.write_table(table.slice(number * size, size), path)
-            # Spark reads files in the order of their times.
-            os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+            write_stream_file(table.slice(number * size, size), files, number)
         return cls(rows.sparkSession.read.schema(rows.schema).parquet(str(files)), folder)
 
     def stream(self) -> DataFrame:

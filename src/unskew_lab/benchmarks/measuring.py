@@ -1,14 +1,10 @@
-"""One measured figure beside its baseline and its target, and a session to measure on."""
+"""One measured figure beside its baseline and its target."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -39,15 +35,3 @@ def best_of(repeats: int, work: Callable[[], object]) -> float:
         work()
         times.append(time.perf_counter() - started)
     return min(times)
-
-
-def new_session(slots: int) -> SparkSession:
-    """A local session with exactly so many slots; one that is active has any number and ends."""
-    from pyspark.sql import SparkSession
-
-    from unskew.testing import local_session
-
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        active.stop()
-    return local_session(slots, partitions=slots)

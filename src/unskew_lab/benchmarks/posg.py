@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from unskew.kernels.cost_pair import Floats
-from unskew_lab.benchmarks.measuring import Measurement, new_session
+from unskew_lab.benchmarks.measuring import Measurement
+from unskew_lab.session import new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,15 +10,15 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unskew_lab.benchmarks.measuring import Measurement, best_of, new_session
+from unskew_lab.benchmarks.measuring import Measurement, best_of
+from unskew_lab.session import new_session, spark_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +41,7 @@ AQE = {
 }
 NO_AQE = {"spark.sql.adaptive.enabled": "false"}
 
-Works = dict[str, tuple["Callable[[float], DataFrame]", dict[str, str]]]
+Jobs = dict[str, tuple["Callable[[float], DataFrame]", dict[str, str]]]
 """Ways to do a job at a cost per row, with the settings that each needs."""
 
 
@@ -75,7 +75,7 @@ def _stream_rows(session: SparkSession, file: Path) -> Iterator[Measurement]:
 def _group_rows(
     session: SparkSession, rows: DataFrame, what: str, count: int
 ) -> Iterator[Measurement]:
-    works: Works = {
+    jobs: Jobs = {
         "planned split": (partial(_planned, rows), NO_AQE),
         "plain groupBy.applyInArrow": (partial(_plain, rows), NO_AQE),
         "AQE with skew settings": (partial(_plain, rows), AQE),
@@ -83,40 +83,40 @@ def _group_rows(
         "salting by hand, 64": (partial(_salted, rows, 64), NO_AQE),
         "400 small partitions": (partial(_many, rows), NO_AQE),
     }
-    yield from _against_ideal(session, what, works, count)
+    yield from _against_ideal(session, what, jobs, count)
 
 
 def _join_rows(session: SparkSession, rows: DataFrame) -> Iterator[Measurement]:
     facts = rows.where(f"id < {JOIN_ROWS}")
     names = rows.select("key").distinct().withColumnRenamed("key", "name")
     table = names.selectExpr("name key", "upper(name) title").repartition(4).localCheckpoint()
-    works: Works = {
+    jobs: Jobs = {
         "planned split": (partial(_planned_join, facts, table), NO_AQE),
         "plain join": (partial(_plain_join, facts, table), NO_AQE),
         "AQE with skew settings": (partial(_plain_join, facts, table), AQE),
         "salting by hand, 8": (partial(_salted_join, facts, table, 8), NO_AQE),
         "salting by hand, 64": (partial(_salted_join, facts, table, 64), NO_AQE),
     }
-    yield from _against_ideal(session, "join", works, JOIN_ROWS)
+    yield from _against_ideal(session, "join", jobs, JOIN_ROWS)
 
 
 def _against_ideal(
     session: SparkSession,
     what: str,
-    works: Works,
+    jobs: Jobs,
     count: int,
 ) -> Iterator[Measurement]:
     """Ours as the best of several runs; the slow ones once, for they have seconds to spare."""
-    ours, settings = works["planned split"]
-    with _settings(session, settings):
+    ours, settings = jobs["planned split"]
+    with spark_settings(session, settings):
         _run(ours, 0.0, count)  # starts the Python workers
         fixed = best_of(REPEATS, partial(_run, ours, 0.0, count))
     ideal = count * COST / SLOTS + fixed
     yield Measurement(f"{what}: ideal, of it {fixed:.2f} s fixed cost", ideal, 1.0, "itself", None)
-    for name, (work, settings) in works.items():
-        with _settings(session, settings):
+    for name, (job, settings) in jobs.items():
+        with spark_settings(session, settings):
             repeats = REPEATS if name == "planned split" else 1
-            seconds = best_of(repeats, partial(_run, work, COST, count))
+            seconds = best_of(repeats, partial(_run, job, COST, count))
         target = GAIN if name == "planned split" else None
         yield Measurement(f"{what}: {name}", seconds, seconds / ideal, IDEAL, target)
 
@@ -128,25 +128,25 @@ def _algebraic_rows(rows: DataFrame) -> Iterator[Measurement]:
     import unskew
 
     many = rows.crossJoin(rows.sparkSession.range(10).withColumnRenamed("id", "copy"))
-    works = {
+    jobs = {
         "plain": lambda: many.groupBy("key").agg(F.count(F.lit(1)), F.sum("value")).collect(),
         "auto": lambda: (
             unskew.groupBy(many, "key").agg(unskew.count(), unskew.sum("value")).collect()
         ),
     }
-    times: dict[str, list[float]] = {name: [] for name in works}
+    times: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(REPEATS + 1):
-        for name, work in works.items():
-            times[name].append(best_of(1, work))
+        for name, job in jobs.items():
+            times[name].append(best_of(1, job))
     plain_time, auto = (min(times[name][1:]) for name in ("plain", "auto"))
     ratio = auto / plain_time
     yield Measurement("count and sum: auto", auto, ratio, "Spark's groupBy.agg", PASS_THROUGH)
 
 
-def _run(work: Callable[[float], DataFrame], cost: float, count: int) -> None:
+def _run(job: Callable[[float], DataFrame], cost: float, count: int) -> None:
     from pyspark.sql import functions as F
 
-    [total] = work(cost).agg(F.sum("n")).collect()[0]
+    [total] = job(cost).agg(F.sum("n")).collect()[0]
     assert total == count, f"{total} of {count} rows came out"
 
 
@@ -216,15 +216,3 @@ def _salted_join(facts: DataFrame, table: DataFrame, fan: int, cost: float) -> D
         "salt", F.explode(F.sequence(F.lit(0).cast("bigint"), F.lit(fan - 1).cast("bigint")))
     )
     return _worked(salted.join(copies, ["key", "salt"]), cost)
-
-
-@contextmanager
-def _settings(session: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    before: dict[str, Any] = {name: session.conf.get(name) for name in settings}
-    for name, value in settings.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            session.conf.set(name, value)

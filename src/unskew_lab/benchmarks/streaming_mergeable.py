@@ -7,7 +7,6 @@ cost nothing. Plain is what Spark offers for work in Python on a stream: keyed s
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from unskew_lab.benchmarks.measuring import Measurement, new_session
+from unskew_lab.benchmarks.measuring import Measurement
+from unskew_lab.session import new_session
+from unskew_lab.stream_files import write_stream_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,11 +72,8 @@ def write_batches(folder: Path, batches: int) -> None:
             names = random.permutation(KEYS)
         keys = names[random.choice(KEYS, ROWS, p=shares / shares.sum())]
         for part, some in enumerate(np.array_split(keys, FILES)):
-            path = folder / f"{batch:03}-{part}.parquet"
-            pq.write_table(pa.table({"key": pa.array(some, pa.int64())}), path)
-            # Spark reads files in the order of their times.
-            stamp = 1_700_000_000 + batch * FILES + part
-            os.utime(path, (stamp, stamp))
+            table = pa.table({"key": pa.array(some, pa.int64())})
+            write_stream_file(table, folder, batch * FILES + part)
 
 
 def _times(

@@ -7,7 +7,6 @@ plus what the same batches take when rows cost nothing.
 
 from __future__ import annotations
 
-import os
 import statistics
 import tempfile
 import time
@@ -18,13 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import KeyStatistics, Mixed, Rebalance
 from unskew.workloads import ZipfStream
-from unskew_lab.benchmarks.measuring import Measurement, new_session
+from unskew_lab.benchmarks.measuring import Measurement
+from unskew_lab.session import new_session
+from unskew_lab.stream_files import write_stream_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,7 +101,8 @@ def _write_stream(folder: Path, exponent: float) -> list[int]:
         heaviest.append(int(np.bincount(part).max()))
         # Other keys are hot after a change.
         keys = (part + (batch // CHANGE) * (KEYS // 2)) % KEYS
-        _write_batch(folder, batch, np.char.add("key-", keys.astype(str)))
+        table = pa.table({"key": np.char.add("key-", keys.astype(str))})
+        write_stream_file(table, folder / "rows", batch)
     return heaviest
 
 
@@ -245,11 +245,4 @@ def _write_numbers(folder: Path, batches: Sequence[tuple[int, int]]) -> None:
     (folder / "rows").mkdir()
     for number, (start, count) in enumerate(batches):
         keys = np.char.add("key-", np.arange(start, start + count).astype(str))
-        _write_batch(folder, number, keys)
-
-
-def _write_batch(folder: Path, number: int, keys: NDArray[np.str_]) -> None:
-    path = folder / "rows" / f"{number:04d}.parquet"
-    pq.write_table(pa.table({"key": keys}), path)
-    # Spark reads files in the order of their times.
-    os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+        write_stream_file(pa.table({"key": keys}), folder / "rows", number)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from unskew.workloads import ZipfStream
 from unskew_lab.cluster.machines import SLOTS, SOURCES, WORKERS, Running, running
 from unskew_lab.cluster.placements import PLACEMENTS, Placement
 from unskew_lab.papers.specification import Row
+from unskew_lab.session import spark_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,7 +70,7 @@ class Counting:
 
     def _batch(self, spark: SparkSession, path: str) -> BatchResult:
         size = sum(file.stat().st_size for file in Path(path).glob("*.parquet"))
-        with conf(spark, _settings(PLACEMENTS[self.scheme], size)):
+        with spark_settings(spark, _settings(PLACEMENTS[self.scheme], size)):
             batch = counted(spark.read.parquet(path), self.scheme, self.delay / 1000)
         expected = self.stream.rows // self.batches
         assert batch.rows == expected, f"{batch.rows} of {expected} rows were counted"
@@ -193,22 +193,6 @@ def warm_up(up: Running) -> None:
     tasks = up.spark.range(0, WORKERS, 1, WORKERS).selectExpr("id key")
     tasks.mapInArrow(counter(0.3), SCHEMA).collect()
     mark.touch()
-
-
-@contextmanager
-def conf(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    """Set Spark settings inside the block and restore them after it."""
-    before = {name: spark.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, old)
 
 
 def _settings(placement: Placement, size: int) -> dict[str, str]:

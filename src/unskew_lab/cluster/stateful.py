@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from unskew.partitioners import KeyGrouping
 from unskew.workloads.fluctuation import FluctuatingKeys
 from unskew_lab.cluster.counting import warm_up
 from unskew_lab.cluster.machines import Running, running
 from unskew_lab.papers.specification import Row
+from unskew_lab.stream_files import write_stream_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -195,10 +194,7 @@ def written(up: Running, stream: Fluctuating) -> Path:
             keys = keys.shifted(owner, stream.rate)
         draw = np.random.default_rng((stream.seed, batch))
         ids = draw.choice(stream.keys, stream.rows, p=keys.shares / keys.shares.sum())
-        path = folder / f"{batch:04d}.parquet"
-        pq.write_table(pa.table({"key": pa.array(ids, pa.int64())}), path)
-        # Spark reads files in the order of their times.
-        os.utime(path, (1_700_000_000 + batch, 1_700_000_000 + batch))
+        write_stream_file(pa.table({"key": pa.array(ids, pa.int64())}), folder, batch)
     return folder
 
 

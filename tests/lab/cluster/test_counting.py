@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from unskew.testing import skewed
-from unskew_lab.cluster.counting import SCHEMA, conf, counted, counter
+from unskew_lab.cluster.counting import SCHEMA, counted, counter
 from unskew_lab.cluster.placements import PLACEMENTS, WORKERS
+from unskew_lab.session import spark_settings
 
 PLAIN = ("Spark: more partitions", "Spark: small tasks in turn")
 """Many tasks, and nothing of ours in them."""
@@ -44,8 +45,8 @@ def rows(spark, tmp_path_factory):
 @pytest.mark.spark
 class TestOnSpark:
     @pytest.mark.parametrize("scheme", [scheme for scheme in PLACEMENTS if scheme not in PLAIN])
-    def test_every_way_counts_every_row_once(self, spark, rows, scheme):
-        with conf(spark, PLACEMENTS[scheme].settings):
+    def test_every_scheme_counts_every_row_once(self, spark, rows, scheme):
+        with spark_settings(spark, PLACEMENTS[scheme].settings):
             batch = counted(rows, scheme, 0.0)
         assert batch.rows == 3000
         assert sum(task.rows for task in batch.tasks) == 3000
@@ -62,7 +63,7 @@ class TestOnSpark:
     def test_settings_are_put_back(self, spark):
         name = "spark.sql.adaptive.enabled"
         before = spark.conf.get(name)
-        with conf(spark, {name: "false", "unskew.test": "1"}):
+        with spark_settings(spark, {name: "false", "unskew.test": "1"}):
             assert spark.conf.get(name) == "false"
         assert spark.conf.get(name) == before
         assert spark.conf.get("unskew.test", None) is None
