@@ -1,20 +1,17 @@
-"""Figures 9 to 14: how many keys are counted and mapped, and how long construction takes."""
+"""Figures 9 to 11: how many keys the lossy counter holds and how many are mapped."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from unskew.hashing import hash_ids
-from unskew.partitioners import ConsistentRing, RoutingTable
-from unskew.rebalancing import ALL, KeyStatistics
+from unskew.rebalancing import KeyStatistics
 from unskew.rebalancing.hash_pair import tracked
 from unskew.sketches.lossy_counting import LossyCounting
 from unskew.workloads import ZipfStream, zipf_probabilities
-from unskew_lab.papers.partitioning_functions.growth import PLANNERS, resources_named
+from unskew_lab.papers.partitioning_functions.growth import resources_named
 from unskew_lab.papers.plot import Panel, Plot
 from unskew_lab.papers.reading import lines, near, numbers, spread_of, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
@@ -23,20 +20,11 @@ DOMAIN = 1_000_000
 SIGMAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 EXPONENTS = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 WORKERS = (2, 5, 10, 20, 30)
-TIMED_SIGMAS = (0.008, 0.02, 0.05, 0.1, 0.5)
-REPEATS = 3
-LONG = 0.5
-"""A run of so many seconds is not repeated: nothing else can disturb it much."""
 
-SIZE_CHOICES = (
+CHOICES = (
     "One lossy counter with ε a tenth of the threshold δ, at its fullest, over a stream as long as "
     "the domain or twice that; for LQL the δ that is known before anything is counted. Mappings "
     "are the keys above the final δ."
-)
-TIME_CHOICES = (
-    "From N − 1 to N workers, on statistics of the frequent keys only, as a sketch gives them; the "
-    "best of three runs, compiled loops. The paper's C++ on a 3 GHz Xeon is not comparable in "
-    "seconds, only in ratios."
 )
 
 
@@ -174,127 +162,6 @@ def _fig11_claims(rows: Sequence[Row]) -> list[Claim]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """How long one planner takes to go from N − 1 to N workers."""
-
-    scheme: str
-    sigma: float = 0.1
-    workers: int = 10
-    exponent: float = 1.0
-    seed: int = 42
-
-    def measure(self) -> Sequence[Row]:
-        """One row."""
-        frequency = zipf_probabilities(self.exponent, DOMAIN)
-        resources = resources_named("LCL")
-        seen = frequency[
-            frequency >= 0.5 * resources.threshold(frequency, DOMAIN, self.sigma, self.workers)
-        ]
-        ids = np.arange(seen.size, dtype=np.int64) + np.int64(self.seed) * np.int64(10**9)
-        keys = KeyStatistics.of(hash_ids(ids), seen, unlisted=1 - float(seen.sum()))
-        planner = ALL[self.scheme](sigma=self.sigma)  # type: ignore[call-arg]
-        table = RoutingTable(1, base=ConsistentRing(1))
-        for workers in range(2, self.workers):
-            table = planner.rebalance(keys, table, workers).table
-        seconds = []
-        for _ in range(REPEATS):
-            started = time.perf_counter()
-            planner.rebalance(keys, table, self.workers)
-            seconds.append(time.perf_counter() - started)
-            if seconds[-1] > LONG:
-                break
-        return [
-            {
-                "scheme": self.scheme,
-                "sigma": self.sigma,
-                "workers": self.workers,
-                "exponent": self.exponent,
-                "keys": int(seen.size),
-                "seconds": min(seconds),
-            }
-        ]
-
-
-def _fig12_cells(setting: Setting) -> list[Timed]:
-    return [
-        Timed(scheme, sigma=sigma, seed=setting.seed)
-        for scheme in PLANNERS
-        for sigma in TIMED_SIGMAS
-    ]
-
-
-def _slower(rows: Sequence[Row], scheme: str) -> float:
-    small = the(rows, "seconds", scheme=scheme, sigma=0.008)
-    return small / the(rows, "seconds", scheme=scheme, sigma=0.1)
-
-
-def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
-    slower = {scheme: _slower(rows, scheme) for scheme in PLANNERS}
-    seconds = [the(rows, "seconds", scheme="readj", sigma=sigma) for sigma in (0.008, 0.1)]
-    return [
-        Claim(
-            "at σ=0.008 readj is some 200 times as slow as at 0.1, or more",
-            "200 times",
-            f"{slower['readj']:,.0f} times: {seconds[0]:.2g} s and {seconds[1]:.2g} s",
-            slower["readj"] >= 200,
-            "the paper's are 10 s and 0.05 s; the smaller has a larger fixed part there",
-        ),
-        Claim(
-            "redist slows down far less",
-            "about 10 times",
-            f"{slower['redist']:.1f} times",
-            slower["redist"] < 0.5 * slower["readj"],
-        ),
-        Claim("scan stays flat", "flat", f"{slower['scan']:.1f} times", slower["scan"] < 5),
-    ]
-
-
-def _fig13_cells(setting: Setting) -> list[Timed]:
-    return [
-        Timed(scheme, workers=workers, seed=setting.seed)
-        for scheme in PLANNERS
-        for workers in WORKERS
-    ]
-
-
-def _fig13_claims(rows: Sequence[Row]) -> list[Claim]:
-    last = {scheme: the(rows, "seconds", scheme=scheme, workers=WORKERS[-1]) for scheme in PLANNERS}
-    return [
-        Claim(
-            "scan is the cheapest, and readj costs most, as N grows",
-            "scan < redist < readj",
-            ", ".join(f"{scheme} {last[scheme] * 1e3:.1f} ms" for scheme in PLANNERS) + " at N=30",
-            last["scan"] <= last["redist"] <= last["readj"],
-        )
-    ]
-
-
-def _fig14_cells(setting: Setting) -> list[Timed]:
-    return [
-        Timed(scheme, sigma=0.02, exponent=exponent, seed=setting.seed)
-        for scheme in PLANNERS
-        for exponent in (0.5, 0.7, 0.8, 0.9, 1.0)
-    ]
-
-
-def _fig14_claims(rows: Sequence[Row]) -> list[Claim]:
-    rise = {
-        scheme: the(rows, "seconds", scheme=scheme, exponent=1.0)
-        / the(rows, "seconds", scheme=scheme, exponent=0.7)
-        for scheme in PLANNERS
-    }
-    return [
-        Claim(
-            "past z=0.8 readj's time rises fastest, scan's hardly",
-            "readj > redist > scan",
-            ", ".join(f"{scheme} × {value:.1f}" for scheme, value in rise.items())
-            + " from z=0.7 to 1",
-            rise["readj"] > rise["redist"] > rise["scan"],
-        )
-    ]
-
-
 def _sizes(rows: Sequence[Row], title: str, x: str, label: str, log: bool) -> Plot:
     panels = [
         Panel(name, label, "keys", lines(rows, x, column, "resources"), log_x=log, log_y=log)
@@ -303,34 +170,17 @@ def _sizes(rows: Sequence[Row], title: str, x: str, label: str, log: bool) -> Pl
     return Plot(f"Partitioning functions, {title}", panels, columns=2)
 
 
-def _times(rows: Sequence[Row], title: str, x: str, label: str, log_x: bool = False) -> Plot:
-    panel = Panel("construction", label, "seconds", lines(rows, x, "seconds"), log_x, log_y=True)
-    return Plot(f"Partitioning functions, {title}", [panel], columns=1)
-
-
 FIGURES = (
     Figure(
         "9", "Size over σ", _fig9_cells, _fig9_claims,
-        lambda rows: _sizes(rows, "Fig 9: size over σ", "sigma", "σ", True), SIZE_CHOICES,
+        lambda rows: _sizes(rows, "Fig 9: size over σ", "sigma", "σ", True), CHOICES,
     ),
     Figure(
         "10", "Size over skew", _fig10_cells, _fig10_claims,
-        lambda rows: _sizes(rows, "Fig 10: size over skew", "exponent", "z", False), SIZE_CHOICES,
+        lambda rows: _sizes(rows, "Fig 10: size over skew", "exponent", "z", False), CHOICES,
     ),
     Figure(
         "11", "Size over workers", _fig11_cells, _fig11_claims,
-        lambda rows: _sizes(rows, "Fig 11: size over workers", "workers", "N", False), SIZE_CHOICES,
-    ),
-    Figure(
-        "12", "Time over σ", _fig12_cells, _fig12_claims,
-        lambda rows: _times(rows, "Fig 12: time over σ", "sigma", "σ", log_x=True), TIME_CHOICES,
-    ),
-    Figure(
-        "13", "Time over workers", _fig13_cells, _fig13_claims,
-        lambda rows: _times(rows, "Fig 13: time over workers", "workers", "N"), TIME_CHOICES,
-    ),
-    Figure(
-        "14", "Time over skew", _fig14_cells, _fig14_claims,
-        lambda rows: _times(rows, "Fig 14: time over skew", "exponent", "z"), TIME_CHOICES,
+        lambda rows: _sizes(rows, "Fig 11: size over workers", "workers", "N", False), CHOICES,
     ),
 )  # fmt: skip
