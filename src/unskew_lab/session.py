@@ -1,4 +1,4 @@
-"""Spark sessions of the laboratory: one with a fixed number of slots, and settings for a while."""
+"""A local Spark session with a fixed number of slots, and temporary Spark settings."""
 
 from __future__ import annotations
 

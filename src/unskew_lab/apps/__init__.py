@@ -24,7 +24,7 @@ ALL: dict[str, str] = {
 
 
 def load(name: str) -> App:
-    """The app of that name. Needs pyspark, which naming the apps does not."""
+    """The app of that name; loading it needs pyspark, listing the names does not."""
     if name not in ALL:
         raise UnknownNameError("app", name, ALL)
     app: App = importlib.import_module(f"unskew_lab.apps.{name.replace('-', '_')}").APP

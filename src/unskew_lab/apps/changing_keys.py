@@ -1,4 +1,4 @@
-"""Zipf keys whose frequencies change from interval to interval, drawn for the apps with state."""
+"""Random Zipf keys whose frequencies change over time, for the apps with keyed state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def changing_ids(
     every: int = 1,
     hashes: Callable[[int], KeyHashes] | None = None,
 ) -> Iterator[Ids]:
-    """In interval i `sizes[i]` numbers of keys; after `every` intervals the frequencies change.
+    """Draw `sizes[i]` key numbers in interval i; frequencies change after `every` intervals.
 
     `hashes` gives those of the keys that the numbers stand for in an interval, if not always the
     same.

@@ -60,7 +60,7 @@ class TreeLearner:
         """Histograms after merging them: D·C·L, as far as a leaf has rows of a class."""
 
     def tree(self, depth: int = DEPTH) -> Tree:
-        """Grow it; one Spark job a level."""
+        """Grow the tree, with one Spark job for each level."""
         return grow(depth, self._histograms)
 
     def _histograms(self, tree: Tree, level: int) -> Histograms:
@@ -103,7 +103,7 @@ def messages(rows: DataFrame, tree: Tree, level: int = 0) -> DataFrame:
 
 
 def histograms(bins: int) -> OfBatches:
-    """From a worker's messages to its histograms."""
+    """A function from a worker's messages to its histograms."""
 
     def made(batches: Batches) -> Iterator[pa.RecordBatch]:
         kept: dict[Where, StreamingHistogram] = {}
@@ -158,7 +158,7 @@ def labels_of_leaves(rows: DataFrame, tree: Tree) -> dict[int, Counter[str]]:
 
 
 def prepared(table: DataFrame) -> DataFrame:
-    """The numeric columns but `label` as one array; rows with a null or NaN left out."""
+    """All numeric columns except `label` as one array, without rows that have a null or NaN."""
     numbers = ("int", "bigint", "smallint", "tinyint", "float", "double")
     names = [
         name

@@ -36,7 +36,7 @@ def kind_of(entity: str | None) -> str:
 
 
 def look_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Every row's entity with its kind, and what that cost whom."""
+    """Every row's entity with its kind, its cost and the task that looked it up."""
     context = TaskContext.get()
     task = context.partitionId() if context else 0
     for batch in batches:
@@ -54,7 +54,7 @@ def look_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def enriched(rows: DataFrame, scheme: Scheme = "posg", workers: int = 8) -> DataFrame:
-    """The rows with `kind`, and `task` and `cost` for those who measure."""
+    """The rows with their `kind`; `task` and `cost` are for measuring."""
     if scheme == "posg":
         mapped = unskew.mapInArrow(rows, look_up, SCHEMA, cost_key="entity", workers=workers)
         if not isinstance(mapped, DataFrame):

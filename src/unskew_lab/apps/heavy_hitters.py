@@ -34,7 +34,7 @@ _ARROW = pa.schema(
 
 
 class Hitter(NamedTuple):
-    """A key whose true count lies in at_least .. at_most."""
+    """A key whose true count is in at_least..at_most."""
 
     key: str | None
     at_least: int
@@ -44,7 +44,7 @@ class Hitter(NamedTuple):
 
 
 class Heaviest(NamedTuple):
-    """Keys by falling `at_least`; no key that is not among them occurs more often than `unseen`."""
+    """Keys in descending order of `at_least`; all other keys occur at most `unseen` times."""
 
     hitters: list[Hitter]
     unseen: int
@@ -59,7 +59,7 @@ def summaries(
 
 
 def summarised(counters: int) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """From a worker's rows to its counters, in memory that does not grow with the rows."""
+    """A function from a worker's rows to its counters, in bounded memory."""
 
     def summary(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sketch = SpaceSaving(counters)
@@ -84,7 +84,7 @@ def summarised(counters: int) -> Callable[[Iterable[pa.RecordBatch]], Iterator[p
 
 
 def merged(parts: Sequence[Any], counters: int, replicas: int) -> Heaviest:
-    """One summary from those of all workers, if no key has been on more than `replicas` of them."""
+    """One summary from all workers', where no key was on more than `replicas` workers."""
     holding: dict[str | None, dict[int, tuple[int, int]]] = defaultdict(dict)
     estimates: dict[int, list[int]] = defaultdict(list)
     for worker, key, estimate, error in parts:
@@ -108,7 +108,7 @@ def _highest(numbers: Iterable[int], count: int) -> list[int]:
 
 
 def heavy_hitters(rows: DataFrame, scheme: Scheme, workers: int, counters: int) -> Answer:
-    """The heaviest keys with bounds on their counts, and how wide the bounds of the first are."""
+    """The heaviest keys with bounds on their counts, and the mean width of the first ten bounds."""
     how, replicas = prepare_scheme(rows, "key", scheme, workers)
     parts = [tuple(row) for row in summaries(rows, how, workers, counters).collect()]
     found = merged(parts, counters, replicas)
@@ -141,7 +141,7 @@ def _true_counts(rows: DataFrame) -> dict[str | None, int]:
 
 
 def within_bounds(answer: Answer, counts: dict[str | None, int]) -> bool:
-    """Whether what the answer says of the truly heaviest keys is true."""
+    """Whether the true counts of the heaviest keys are within the answer's bounds."""
     bounds = {row["key"]: (row["at_least"], row["at_most"]) for row in answer.rows}
     unseen = (0, int(answer.figures["unlisted keys occur at most"]))
     return all(

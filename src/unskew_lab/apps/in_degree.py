@@ -24,7 +24,7 @@ SOURCES = 5
 
 
 def in_degrees(edges: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> DataFrame:
-    """`target`, and its number of edges as `degree`; of a stream, so far."""
+    """Each `target` with its number of edges, `degree`; on a stream, the number so far."""
     group = unskew.streaming.groupBy if edges.isStreaming else unskew.groupBy
     return group(edges, "target", workers=workers, scheme=scheme).agg(degree=unskew.count())
 

@@ -13,7 +13,7 @@ SCHEMES = (HASHED, *ALL)
 
 
 def rebalancer_of(scheme: Scheme) -> str | None:
-    """What `unskew.streaming.stateful` calls the scheme."""
+    """The scheme as the `rebalancer` of `unskew.streaming.stateful`."""
     if not isinstance(scheme, str):
         raise ParameterError(
             f"an app with keyed state plans while it runs; give one of {', '.join(SCHEMES)}"

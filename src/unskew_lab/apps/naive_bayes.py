@@ -71,13 +71,13 @@ def train(words: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> Model:
 
 
 def class_counts(words: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> DataFrame:
-    """`word`, `label`, and how often they occur together as `count`; of a stream, so far."""
+    """Each pair of `word` and `label` with its `count`; on a stream, the count so far."""
     group = unskew.streaming.groupBy if words.isStreaming else unskew.groupBy
     return group(words, "word", "label", workers=workers, scheme=scheme).agg(count=unskew.count())
 
 
 def model_of(counts: DataFrame) -> Model:
-    """The model that the counts are."""
+    """The model made of the counts."""
     words: dict[tuple[str, str], int] = {}
     documents: dict[str, int] = {}
     for word, label, count in counts.collect():
@@ -95,7 +95,7 @@ def tokens(documents: DataFrame) -> DataFrame:
 
 
 def kept_back(documents: DataFrame) -> DataFrame:
-    """The documents to try the model on."""
+    """The documents that the model is tested on."""
     return documents.where(_is_kept_back())
 
 
@@ -104,7 +104,7 @@ def _is_kept_back() -> Column:
 
 
 def classified(documents: DataFrame, model: Model) -> DataFrame:
-    """`label` as it is and `predicted` by the model, for each document."""
+    """The true `label` and the `predicted` one of each document."""
 
     def predict(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         classify = model.classifier()

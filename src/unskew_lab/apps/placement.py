@@ -19,7 +19,7 @@ def prepare_scheme(rows: DataFrame, key: str, scheme: Scheme, workers: int) -> t
 
 
 def by_key(rows: DataFrame, key: str, scheme: Scheme, workers: int) -> DataFrame:
-    """The rows on their workers: task i of what follows has those of worker i.
+    """Place the rows on their workers: task i of the next stage has the rows of worker i.
 
     A state per worker takes any rows. What is asked of the scheme is few workers per key.
     """

@@ -13,7 +13,7 @@ SHOWN = 100
 
 
 def ranked(counts: DataFrame, *key: str, count: str) -> Answer:
-    """The `SHOWN` highest counts; equal ones stand by key. One job."""
+    """The `SHOWN` highest counts, equal ones in the order of their keys, in one job."""
     totals = Observation("totals")
     watched = counts.observe(totals, F.count(F.lit(1)).alias("keys"), F.sum(count).alias("counted"))
     first = watched.orderBy(F.desc(count), *key).limit(SHOWN).collect()

@@ -16,7 +16,7 @@ from unskew_lab.stream_files import write_stream_file
 
 @dataclass(frozen=True)
 class Replay:
-    """Rows that come in micro-batches of equal size, in the order that they had."""
+    """Rows in micro-batches of equal size, in their original order."""
 
     rows: DataFrame
     """All of them, as a table."""
@@ -24,7 +24,7 @@ class Replay:
 
     @classmethod
     def of(cls, rows: DataFrame, batches: int, folder: Path, order: str | None = None) -> Replay:
-        """Write the files below `folder`; `order` is the column by which rows come.
+        """Write the files below `folder`, sorted by the column `order` if it is given.
 
         They pass through the memory of this process.
         """
@@ -51,7 +51,7 @@ class Replay:
 
 
 def balance(batches: Sequence[BatchProgress]) -> float:
-    """How much longer the busiest workers of all batches took than all would have together.
+    """Max over mean of the loads, summed over all batches.
 
     >>> one, two = (BatchProgress.of(0, loads, 1.0) for loads in ([30, 10], [5, 5]))
     >>> balance([one, two])

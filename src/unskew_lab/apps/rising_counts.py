@@ -1,4 +1,4 @@
-"""A stream of counts that only rise, run to its end."""
+"""Runs a stream of counts that never decrease to its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unskew_lab.apps.contract import Answer
 def answer_at_end(
     counts: DataFrame, checkpoint: str, answer: Callable[[DataFrame], Answer]
 ) -> Answer:
-    """What `answer` makes of the last counts of every key; its last column has the count."""
+    """Apply `answer` to the final count of every key; the last column has the count."""
     spark, name = counts.sparkSession, f"counts_{uuid.uuid4().hex}"
     *key, count = counts.columns
     writer = counts.writeStream.outputMode("update").option("checkpointLocation", checkpoint)

@@ -1,4 +1,4 @@
-"""Running an app by a scheme: timed, its spread counted, its answer compared with the reference."""
+"""Runs of an app by a scheme: time, balance, and comparison with the reference."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Run:
 
 
 def in_json(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row for JSON: what JSON has no form for becomes text."""
+    """A row for JSON; values that JSON cannot represent become text."""
     return {name: value if _has_form(value) else str(value) for name, value in row.items()}
 
 
@@ -67,7 +67,7 @@ def _has_form(value: Any) -> bool:
 
 
 class Runner:
-    """One app on one input, on which schemes can be tried in turn."""
+    """Runs one app on one input by several schemes."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Runner:
         batches: int = 0,
         folder: Path | None = None,
     ) -> None:
-        """With `batches`, as a stream of so many; its files and checkpoints go to `folder`."""
+        """With `batches` the rows become a stream; its files and checkpoints go to `folder`."""
         self.app, self.workers = app, workers
         self.prepared = app.prepare(rows)
         self.replay: Replay | None = None
@@ -89,7 +89,7 @@ class Runner:
         self.reference, self.reference_seconds = _timed(lambda: app.reference(self.prepared))
 
     def time_reference_again(self) -> None:
-        """Run the reference once more; its quickest time counts."""
+        """Run the reference once more and keep its shortest time."""
         _, seconds = _timed(lambda: self.app.reference(self.prepared))
         self.reference_seconds = min(self.reference_seconds, seconds)
 
@@ -131,7 +131,7 @@ class Runner:
         return unskew.plan(self.routed, app.key, self.workers, need=app.need, scheme=scheme)
 
     def _balance(self, answer: Answer, scheme: str) -> tuple[float, int]:
-        """Max/mean and replicas, from what the app saw or else from a pass of its own."""
+        """Max/mean and replicas, as the app measured them or from an extra pass."""
         if answer.batches:
             pairs = [each.replicas or 0 for each in answer.batches]
             return balance(answer.batches), round(sum(pairs) / len(pairs))
@@ -141,7 +141,7 @@ class Runner:
         return max_over_mean(loads), replicas
 
     def _spread(self, scheme: str) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
-        """Rows on each worker, and (worker, key) pairs: a pass of its own, outside the time."""
+        """Rows on each worker and (worker, key) pairs, from an extra pass that is not timed."""
         routed = self._plan(scheme).with_worker(self.routed)
         worker = routed.columns[-1]
         pairs = routed.groupBy(worker, *self.app.key).agg(F.count(F.lit(1)).alias("rows"))

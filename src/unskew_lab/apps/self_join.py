@@ -37,13 +37,13 @@ Rows = NDArray[np.intp]
 
 
 class Pairs(unskew.streaming.Processor):
-    """Pairs each trade with those on the other side, by the same trader, at most `window` apart."""
+    """Pairs purchases and sales of a trader that are at most `window` apart in time."""
 
     def __init__(self, window: datetime.timedelta = WINDOW) -> None:
         self.window = window // datetime.timedelta(microseconds=1)
 
     def process(self, key: Any, rows: pa.Table, state: Any) -> tuple[pa.Table, Any]:
-        """The pairs with a row of this batch in them; the trades that may yet have partners."""
+        """The pairs that contain a row of this batch; the trades that may still find partners."""
         known = state or {"at": [], "trader": [], "buys": []}
         old = len(known["at"])
         at = np.array([*known["at"], *rows["at"].cast(pa.int64()).to_pylist()], dtype=np.int64)

@@ -55,7 +55,7 @@ _COLUMNS = {
 
 
 def generate(scale: float, folder: Path) -> None:
-    """Have `tpchgen-cli` write the tables; scale 1 is a gigabyte of text."""
+    """Write the tables with `tpchgen-cli`; scale 1 is a gigabyte of text."""
     beside = Path(sys.executable).parent
     command = shutil.which("tpchgen-cli", path=beside) or shutil.which("tpchgen-cli")
     if command is None:
@@ -81,7 +81,7 @@ def read(folder: Path) -> Tables:
 
 
 def events(tables: Tables, seed: int = 42) -> pa.Table:
-    """One table of all: lines and orders with their time, customers and suppliers with nation."""
+    """All events in one table: orders and lines with times, customers and suppliers with nation."""
     orders, lines = tables["orders"], tables["lineitem"]
     customers, suppliers = (_with_nation(tables, name) for name in ("customer", "supplier"))
     orderkey = orders["o_orderkey"].to_numpy()
@@ -104,7 +104,7 @@ def events(tables: Tables, seed: int = 42) -> pa.Table:
 
 
 def _times(count: int) -> pa.Array:
-    """Evenly over all minutes."""
+    """Times that are spread evenly over all minutes."""
     length = MINUTES * 60_000_000
     micros = np.arange(count, dtype=np.int64) * length // max(count, 1)
     return pa.array(int(START.timestamp()) * 1_000_000 + micros, EVENTS.field("at").type)
@@ -126,7 +126,7 @@ def _drawn(keys: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
 
 
 def _recent(keys: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
-    """Zipf draws, in each minute of those keys that come in the window that ends with it.
+    """Zipf draws; in each minute from the keys of the window that ends with it.
 
     The keys of a window take the places of a Zipf law in turn, so a key keeps its frequency as
     long as it is in the window. In the first minutes keys of the next few are drawn too.
@@ -168,7 +168,7 @@ def _lookup(table: pa.Table, key: str, value: str) -> dict[int, Any]:
 
 
 def _as_events(part: pa.Table) -> pa.Table:
-    """With nulls where a table has no such column."""
+    """The table with the columns of `EVENTS`, null where it has none."""
     columns = [
         part[field.name].cast(field.type)
         if field.name in part.schema.names

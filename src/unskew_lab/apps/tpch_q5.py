@@ -46,10 +46,10 @@ REVENUE = "nation string, first timestamp, last timestamp, revenue decimal(38,4)
 
 
 class Sales(unskew.streaming.Processor):
-    """An order and its lines wait for each other; each line becomes a sale once."""
+    """Joins an order with its lines, whichever comes first; each line becomes one sale."""
 
     def process(self, key: Any, rows: pa.Table, state: Any) -> Any:
-        """Sales of this batch; the order if it has come, else the lines that wait for it."""
+        """The sales of this batch; the state is the order, or the lines that wait for it."""
         known = dict(state or {"at": None, "custkey": None, "lines": []})
         waiting = list(known["lines"])
         for row in rows.to_pylist():
@@ -160,13 +160,13 @@ def random_sales(spark: SparkSession, scale: float = SCALE) -> DataFrame:
 
 
 def facts(rows: DataFrame) -> DataFrame:
-    """The events of a stream: what is not an order or a line stays at rest."""
+    """The orders and lines, which are the stream; customers and suppliers are tables."""
     events = rows.where("kind IN ('order', 'line')")
     return events.select("kind", "at", "orderkey", "custkey", *_LINE)
 
 
 def _answer(revenue: DataFrame) -> Answer:
-    """The last window first, the highest revenue first in it."""
+    """The last window first, in it by descending revenue."""
     found = [row.asDict() for row in revenue.collect()]
     found.sort(key=lambda row: (row["until"], row["revenue"], row["nation"]), reverse=True)
     shown = [{**row, "until": f"{row['until']:%H:%M}"} for row in found]

@@ -1,4 +1,4 @@
-"""A decision tree grown level by level from histograms, wherever those come from."""
+"""A decision tree that grows level by level from histograms of any origin."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Tree:
 
 
 class Split(NamedTuple):
-    """A question that a node asks, and by how much it makes the classes purer."""
+    """The feature and threshold of a node, and how much purer they make the classes."""
 
     feature: int
     threshold: float
@@ -77,7 +77,7 @@ def grow(depth: int, histograms: Callable[[Tree, int], Histograms]) -> Tree:
 
 
 def first_of(level: int) -> int:
-    """The first node of a level; all before it have been asked or are leaves for good.
+    """The first node of a level; all nodes before it are split or final leaves.
 
     >>> [first_of(level) for level in range(3)]
     [0, 1, 3]
@@ -118,7 +118,7 @@ def _gini(counts: Floats) -> Floats:
 def local_histograms(
     rows: Floats, labels: NDArray[np.str_], tree: Tree, level: int, bins: int
 ) -> dict[Where, StreamingHistogram]:
-    """The histograms of all rows that are at a leaf of `level`, made right here."""
+    """The histograms of all rows that are at a leaf of `level`, computed locally."""
     leaves = tree.leaves(rows)
     made: dict[Where, StreamingHistogram] = {}
     for leaf in np.unique(leaves[leaves >= first_of(level)]).tolist():

@@ -24,7 +24,7 @@ WORDS_PER_LINE = 20
 
 
 def word_counts(words: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> DataFrame:
-    """`word`, and how often it occurs as `count`; of a stream, so far.
+    """Each `word` with the number of times it occurs, `count`; on a stream, so far.
 
     On a stream the aggregation period is the micro-batch: at its end the workers' counts are
     merged into the state.

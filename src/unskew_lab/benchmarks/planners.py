@@ -42,7 +42,7 @@ class _Case:
     current: RoutingTable
 
     def arrow(self) -> pa.Table:
-        """The statistics as they come from outside."""
+        """The statistics as Arrow columns."""
         return pa.table(
             {
                 "key": self.keys.keys.view(np.int64),
@@ -142,7 +142,7 @@ def _growth(case: _Case) -> Measurement:
 
 
 def _memory() -> Measurement:
-    """In a process of its own: the highest use of memory while planning, over the statistics."""
+    """The peak memory of planning relative to the statistics, in a separate process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         seconds, ratio = pool.apply(_plan_many)
     return Measurement("mixed, memory at 10 M keys", seconds, ratio, "the key statistics", 8.0)
@@ -166,7 +166,7 @@ def _plan_many() -> tuple[float, float]:
 
 
 def _resident() -> int:
-    """What the process uses now; the peak so far would hide what planning adds."""
+    """The resident memory now; the peak so far would hide what planning adds."""
     with open("/proc/self/statm") as file:  # noqa: PTH123
         pages = int(file.read().split()[1])
     return pages * resource.getpagesize()

@@ -145,7 +145,7 @@ def completion_times(
 
 
 def batch_times(spark: SparkSession, slots: int, kind: str, batches: int) -> dict[str, list[float]]:
-    """Seconds of each batch's rows, under POSG that knows nothing at first, and in turn."""
+    """Seconds of each batch under POSG, which knows nothing at first, and under round robin."""
     size, found = _size(kind, slots), {}
     schemes = dict(_schemes(spark, slots, kind))
     for scheme in ("posg", "round robin"):
@@ -160,7 +160,7 @@ def batch_times(spark: SparkSession, slots: int, kind: str, batches: int) -> dic
 def _rows(
     what: str, verb: StreamTimes, posg: StreamTimes, others: Sequence[StreamTimes]
 ) -> list[Measurement]:
-    """Scheduling by cost against each other scheme, and the verb, which may decline, too."""
+    """Scheduling by cost against each other scheme, and the verb as it decides against the best."""
     rows = [
         Measurement(f"posg {measure}, {what}", mine, mine / theirs, other.scheme, None)
         for other in others
@@ -176,7 +176,7 @@ def _rows(
 
 
 def _measured_cost(spark: SparkSession, slots: int, kind: str) -> float:
-    """The mean seconds of a row, with what a sleep takes longer than asked for."""
+    """The mean seconds of a row; a sleep takes a little longer than asked for."""
     rows = _batch(spark, 0, _size(kind, slots), slots).mapInArrow(_sleeper(kind), SCHEMA)
     rows.collect()  # Starts the Python workers, which would take time from the sleepers.
     return float(np.mean([row["done"] - row["begun"] for row in rows.collect()]))

@@ -32,7 +32,7 @@ def run() -> list[Measurement]:
 
 
 def _over_workers(kind: type[PartialKey] | type[ConsistentGrouping]) -> list[Measurement]:
-    """Allowed is the growth of log(workers)."""
+    """Time over workers; it may grow like log(workers)."""
     rows: list[Measurement] = []
     for workers in (10, 100, 1000, 10_000):
         seconds = _best(kind(workers), KEYS, MESSAGES // 2)

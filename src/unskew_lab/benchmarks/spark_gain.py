@@ -42,7 +42,7 @@ AQE = {
 NO_AQE = {"spark.sql.adaptive.enabled": "false"}
 
 Jobs = dict[str, tuple["Callable[[float], DataFrame]", dict[str, str]]]
-"""Ways to do a job at a cost per row, with the settings that each needs."""
+"""Jobs as functions of the cost of a row, with the settings that each needs."""
 
 
 def run(data: Path | None = None) -> Iterator[Measurement]:
@@ -106,7 +106,7 @@ def _against_ideal(
     jobs: Jobs,
     count: int,
 ) -> Iterator[Measurement]:
-    """Ours as the best of several runs; the slow ones once, for they have seconds to spare."""
+    """Ours as the best of several runs; the others, which take far longer, once."""
     ours, settings = jobs["planned split"]
     with spark_settings(session, settings):
         _run(ours, 0.0, count)  # starts the Python workers

@@ -81,7 +81,7 @@ def _target(name: str) -> float | None:
 
 
 def _best_in_turn(session: SparkSession, jobs: dict[str, Job]) -> dict[str, float]:
-    """The best time of each, all taking turns, so that a slow minute hits all alike."""
+    """The best time of each job; jobs alternate, so that a slow minute affects all."""
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(ROUNDS):
         for name, (batch, job) in jobs.items():

@@ -72,7 +72,7 @@ def _section(
 
 
 def _real_streams(result: dict[str, Any]) -> set[str]:
-    """Those of the real streams that some claim is about."""
+    """The real streams that have claims."""
     about = {row["claim"].partition(": ")[0] for row in result["claims"]}
     return about & set(result["streams"])
 
@@ -86,7 +86,7 @@ def _where_real(claims: Sequence[dict[str, Any]], real: set[str]) -> str:
 
 
 def _lines(claims: Sequence[dict[str, Any]], real: set[str]) -> list[ClaimLine]:
-    """Claims about real streams are gathered behind the same claim about the generated one."""
+    """One line per claim about the generated stream, with the same claims about real ones."""
     lines: dict[tuple[str, str], ClaimLine] = {}
     for row in claims:
         stream, colon, rest = row["claim"].partition(": ")

@@ -1,4 +1,4 @@
-"""Run a paper: measure its cells, keep what is done, write tables and pictures.
+"""Runs a paper: measures its cells, stores them, writes tables and pictures.
 
 Kernels free the GIL, so cells run in threads, one per core.
 """
@@ -98,7 +98,7 @@ def _recall_or_measure(cell: Cell, store: Path) -> Sequence[Row]:
 def _finish(
     figure: Figure, cells: Sequence[Future[Sequence[Row]]], out: Path, progress: Progress
 ) -> FigureResult:
-    """Wait for a figure's cells, then write what they show."""
+    """Wait for a figure's cells, then write its table and picture."""
     rows: list[Row] = []
     progress(figure.name, 0, len(cells))
     for done, cell in enumerate(cells, start=1):

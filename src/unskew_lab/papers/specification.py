@@ -21,14 +21,14 @@ Row = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the user asks for: full or quick size, a folder of real key streams, a seed."""
+    """The user's settings: full or quick size, a folder of real key streams, a seed."""
 
     quick: bool = False
     data: Path | None = None
     seed: int = 42
 
     def streams(self) -> list[Path]:
-        """The real key streams to show trends on too, by name."""
+        """The files of the real key streams, by name."""
         return sorted(self.data.glob("*.parquet")) if self.data else []
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from unskew_lab.papers import PAPERS
-from unskew_lab.papers.partitioning_functions.growth import SCHEMES, Grown
 from unskew_lab.papers.partitioning_functions.construction_time import Timed
+from unskew_lab.papers.partitioning_functions.growth import SCHEMES, Grown
 from unskew_lab.papers.running import reproduce
 from unskew_lab.papers.skewness_and_variance.appendix import Adjusted
 from unskew_lab.papers.skewness_and_variance.examples import Perfect

@@ -152,7 +152,7 @@ def _memory_claims(rows: Sequence[Row]) -> list[Claim]:
 
 
 def _why_not(rows: Sequence[Row], workers: int, broken: Sequence[str]) -> str:
-    """Which neighbours changed places, at the first skew where any did."""
+    """Which neighbours are in the wrong order, at the first skew where any are."""
     z = float(broken[0])
     order = ("KG", "PKG", "PoRC", "CH", "SG")
     used = {s: the(rows, "replicas", z=z, workers=workers, scheme=s) for s in order}

@@ -140,7 +140,7 @@ def _fig6_claims(rows: Sequence[Row]) -> list[Claim]:
 
 
 def _hot(rows: Sequence[Row]) -> str:
-    """How hot the hottest key is, as PKG's imbalance at 100 workers reveals it."""
+    """The share of the hottest key, computed from PKG's imbalance at 100 workers."""
     top = 2 * (the(rows, "imbalance", scheme="PKG", workers=100) + 0.01)
     return f"PKG's two workers of the hottest key carry about {top:.1%} of this stream at 100"
 

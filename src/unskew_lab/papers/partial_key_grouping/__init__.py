@@ -1,4 +1,4 @@
-"""Nasir et al., Partial Key Grouping: tables, local estimation, and where two choices end."""
+"""Nasir et al., Partial Key Grouping: tables, local estimation and limits of two choices."""
 
 from __future__ import annotations
 

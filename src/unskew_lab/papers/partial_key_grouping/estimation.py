@@ -198,7 +198,7 @@ FIG5 = Figure(
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """How often sources that estimate locally choose otherwise than an oracle would."""
+    """How often sources that estimate loads locally disagree with an oracle."""
 
     exponent: float
     sources: int

@@ -51,7 +51,7 @@ def _fig7_cells(setting: Setting) -> list[Point]:
 
 
 def _breaks(rows: Sequence[Row], keys: Value, workers: int) -> float:
-    """The first skew at which the load is not level any more."""
+    """The first skew at which the load is no longer level."""
     for row in where(rows, stream=keys, workers=workers):
         if float(row["imbalance"]) > BROKEN:
             return float(row["z"])

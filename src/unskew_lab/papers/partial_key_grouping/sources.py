@@ -55,7 +55,7 @@ class Edges:
             yield routing.route(keys)
 
     def _skewed(self) -> Iterator[np.ndarray]:
-        """Every source routes the edges of its own vertices, which are more or fewer."""
+        """Every source routes the edges of its own vertices, whose number differs."""
         routers = [PartialKey(self.workers).router(s, self.sources) for s in range(self.sources)]
         split = KeyGrouping(self.sources).router()
         for vertices, keys in zip(self.senders.chunks(), self.targets.chunks(), strict=True):

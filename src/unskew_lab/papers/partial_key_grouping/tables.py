@@ -46,7 +46,7 @@ TABLE_1 = {"LN1": DataSet(16_000, 14.71), "LN2": DataSet(1_100, 7.01)}
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many keys a stream has, and how hot the hottest is."""
+    """The number of keys of a stream, and the share of the hottest."""
 
     name: str
     stream: Stream

@@ -15,7 +15,7 @@ from unskew_lab.papers.specification import Claim, Figure, Row
 
 @dataclass(frozen=True, slots=True)
 class ToyExample:
-    """Figure 1: eight items on two, then three workers, balanced for this or that."""
+    """Figure 1: eight items on two, then three workers, balanced for different resources."""
 
     def measure(self) -> Sequence[Row]:
         """One row per way of balancing."""

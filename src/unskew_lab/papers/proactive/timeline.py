@@ -25,7 +25,7 @@ class Change:
     seed: int
 
     def measure(self) -> Sequence[Row]:
-        """Completion times over every 2,000 rows, and when the source heard what."""
+        """Completion times over every 2,000 rows, and when the source got new matrices."""
         keys, costs, _ = Costs(messages=MESSAGES).draw(self.seed)
         rows = replace(CostlyRows.at_rate(keys, costs, 5), factors=FACTORS, changes=(CHANGE,))
         posg = Proactive(5, tolerance=ANY, seed=self.seed)

@@ -64,7 +64,7 @@ def _fig17_claims(rows: Sequence[Row]) -> list[Claim]:
 
 @dataclass(frozen=True, slots=True)
 class Adjusted:
-    """MinMig again and again: how its table grows."""
+    """The growth of MinMig's table over many adjustments."""
 
     load: Load
     theta: float
