@@ -1,31 +1,18 @@
-"""Tables and statistics from Arrow, from sketches and back."""
+"""Statistics from Arrow and from sketches; tables from owners."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from tests.rebalancing.cases import Case, cases
 
 from unskew.errors import InputError
 from unskew.hashing import hash_keys
 from unskew.partitioners import KeyGrouping
 from unskew.rebalancing import KeyStatistics
-from unskew.rebalancing.arrow_form import table_from_arrow, table_to_arrow
 from unskew.rebalancing.current_table import table_of
 from unskew.sketches.lossy_counting import SlidingLossyCounting
 from unskew.workloads import FluctuatingKeys, ZipfStream
-
-
-@given(case=cases())
-def test_a_table_survives_arrow(case: Case) -> None:
-    assert table_from_arrow(table_to_arrow(case.current)) == case.current
-
-
-def test_any_other_arrow_table_is_refused() -> None:
-    with pytest.raises(InputError, match="not a routing table"):
-        table_from_arrow(pa.table({"key": [1], "worker": [0]}))
 
 
 def test_statistics_from_arrow_columns() -> None:

@@ -19,8 +19,8 @@ from unskew.rebalancing import (
     Simple,
     Stop,
 )
+from unskew.rebalancing.assignment import Assignment
 from unskew.rebalancing.discretisation import discretise
-from unskew.rebalancing.outset import Outset
 from unskew.rebalancing.records import Records
 
 # Figure 4. With two workers the hash of a key is its worker in the top bit.
@@ -132,20 +132,20 @@ def test_what_does_hold_for_least_load_fit(planner: MinTable, case: Case) -> Non
 
 @given(case=cases(), r=st.integers(0, 4), back=st.integers(0, 20))
 def test_compact_records_hold_every_key_once(case: Case, r: int, back: int) -> None:
-    outset = Outset.of(case.keys, case.current, case.workers)
-    records = Records.of(outset, r)
+    assignment = Assignment.of(case.keys, case.current, case.workers)
+    records = Records.of(assignment, r)
     assert sorted(records.members.tolist()) == list(range(case.keys.size))
     assert records.count.sum() == case.keys.size
     for i in range(records.count.size):
         members = records.members[records.first[i] : records.first[i] + records.count[i]]
-        assert (outset.home[members] == records.home[i]).all()
-        assert (outset.start[members] == records.start[i]).all()
-        assert (outset.previous[members] == records.previous[i]).all()
+        assert (assignment.home[members] == records.home[i]).all()
+        assert (assignment.start[members] == records.start[i]).all()
+        assert (assignment.previous[members] == records.previous[i]).all()
     moved = records.moved_back(min(back, records.entries))
     assert moved.entries == records.entries - min(back, records.entries)
     rows, workers = moved.keys_of(np.empty((0, 3), dtype=np.int64))
     assert rows.size == min(back, records.entries)
-    assert (workers == outset.home[rows]).all()
+    assert (workers == assignment.home[rows]).all()
 
 
 @given(case=cases(scaling=False))

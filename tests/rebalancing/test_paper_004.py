@@ -13,9 +13,9 @@ from unskew.kernels.readjusting import readjust_items
 from unskew.metrics import max_over_min
 from unskew.partitioners import ConsistentRing, RoutingTable
 from unskew.rebalancing import KeyStatistics, Readj, Redist, Scan
+from unskew.rebalancing.assignment import Assignment
 from unskew.rebalancing.current_table import table_of
 from unskew.rebalancing.hash_pair import tracked
-from unskew.rebalancing.outset import Outset
 from unskew.rebalancing.resources import Resources, amount
 
 # Figure 1: frequencies of X Z V R U Y W L. The figure prints 24 for U and Y, which is 4² + 3² = 25;
@@ -209,7 +209,7 @@ def test_growing_from_one_worker_tracks_the_frequent_keys_only() -> None:
             table = plan.table
             assert set(table.keys) <= set(keys.keys[tracked(keys, Resources(), 0.1, workers)])
         assert max_over_min(plan.loads) < max_over_min(
-            Outset.of(keys, RoutingTable(5, base=ConsistentRing(5)), 5).loads
+            Assignment.of(keys, RoutingTable(5, base=ConsistentRing(5)), 5).loads
         )
 
 

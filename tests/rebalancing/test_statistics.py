@@ -20,7 +20,7 @@ def test_amounts_are_numbers_of_at_least_zero(column: str, wrong: float) -> None
 
 
 def test_a_key_stands_once() -> None:
-    with pytest.raises(InputError, match="key 7 stands in two rows"):
+    with pytest.raises(InputError, match="key 7 occurs in two rows"):
         KeyStatistics.of([7, 1, 7], [1, 1, 1])
 
 
@@ -38,7 +38,7 @@ def test_keys_are_hashes() -> None:
 
 
 def test_a_window_needs_an_interval() -> None:
-    with pytest.raises(InputError, match="window of 0"):
+    with pytest.raises(InputError, match="window=0"):
         KeyStatistics.over([KeyStatistics.of([1], [1])], window=0)
 
 

@@ -31,7 +31,7 @@ ALL: dict[str, type[Rebalancer]] = {
         Level,
     )
 }
-"""Every algorithm by its name. To stand here is to join the conformance suite."""
+"""Every algorithm by its name. Every algorithm listed here joins the conformance suite."""
 
 __all__ = [
     "ALL",

@@ -1,4 +1,4 @@
-"""What a planner promises."""
+"""The protocol that every planner implements."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ class Rebalancer(Protocol):
     def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
         """A new table with the migration it implies; `current` is never edited.
 
-        The plan is never worse than doing nothing, where nothing may be done.
+        The maximum load never rises, unless the number of workers or the table limit forces it.
         """
         ...

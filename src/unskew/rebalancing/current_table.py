@@ -1,4 +1,4 @@
-"""The routing table that explains where keys are now."""
+"""The routing table that matches where keys are now."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def table_of(keys: KeyHashes, workers: NDArray[np.integer], base: Partitioner) -
     wrong = workers[(workers < 0) | (workers >= base.workers)]
     if wrong.size:
         raise InputError(
-            f"worker {wrong[0]} is not in 0..{base.workers - 1}; say how many workers there were"
+            f"worker {wrong[0]} is not in 0..{base.workers - 1}; "
+            "give the previous number of workers (--before)"
         )
     away = base.router().route(keys) != workers
     return RoutingTable(base.workers, keys[away], workers[away].astype(np.int32), base)

@@ -1,4 +1,4 @@
-"""Fewer distinct values, for a smaller planning problem."""
+"""Discretisation of costs and states, for a smaller planning problem."""
 
 from __future__ import annotations
 

@@ -1,20 +1,22 @@
-"""What scan, redist and readj share: frequent keys by table, all others by hash."""
+"""Base of scan, redist and readj: frequent keys by table, all others by hash."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import abc
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from unskew.checking import check_fields
 from unskew.errors import ParameterError
 from unskew.kernels import WorkerIds
 from unskew.kernels.hash_pair import place_items
 from unskew.metrics import max_over_min
-from unskew.rebalancing.outset import Outset, Rows
+from unskew.partitioners.routing_table import RoutingTable
+from unskew.rebalancing.assignment import Assignment, Rows, loads_of
 from unskew.rebalancing.rebalance import Rebalance, Stop
-from unskew.rebalancing.resources import Resources, amount
+from unskew.rebalancing.resources import Growth, Resources, amount
 from unskew.rebalancing.statistics import Amounts, KeyStatistics
 
 Utility = Literal["a", "apm", "aplm", "atm", "atlm"]
@@ -38,10 +40,6 @@ class Items:
     workers: int
 
 
-Fill = Callable[[Items, WorkerIds], int]
-"""Changes the owners of the items, which start at home or where they were."""
-
-
 def frequencies(keys: KeyStatistics) -> Amounts:
     """Each key's part of all messages."""
     total = float(keys.frequency.sum()) + keys.unlisted
@@ -57,69 +55,88 @@ def tracked(keys: KeyStatistics, resources: Resources, sigma: float, workers: in
     return order
 
 
-def placing(in_order: bool) -> Fill:
-    """Place every item anew: in falling order of frequency, or always the one that gains most."""
+@dataclass(frozen=True, slots=True)
+class HashPairPlanner(abc.ABC):
+    """Base of the planners of paper 004: they share settings and differ in `place`."""
 
-    def fill(items: Items, owner: WorkerIds) -> int:
-        place_items(
-            items.frequency, items.amounts, items.weights, items.state, items.old, items.theta,
-            items.utility, items.moved, items.ideal, items.workers, in_order, owner,
-        )  # fmt: skip
-        return items.rows.size
+    algorithm: ClassVar[str]
 
-    return fill
+    sigma: float = 0.1
+    alpha: float = 1.2
+    utility: Utility = "apm"
+    state: Growth = "linear"
+    computation: Growth = "constant"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not 0 < self.sigma <= 1:
+            raise ParameterError(f"sigma={self.sigma} is not in (0, 1]; the paper uses 0.1")
+        if self.utility not in get_args(Utility):
+            known = ", ".join(get_args(Utility))
+            raise ParameterError(f"utility={self.utility!r} is not one of {known}")
+        _ = self.resources  # checks its own settings
+
+    @property
+    def resources(self) -> Resources:
+        """The resources that a key takes, and the imbalance that is tolerated."""
+        return Resources(self.state, self.computation, self.alpha)
+
+    @abc.abstractmethod
+    def place(self, items: Items, owner: WorkerIds) -> None:
+        """Set the owner of each item; they start at home or where they were."""
+
+    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
+        """Plan from `current` to `workers` workers: place frequent keys, send all others home."""
+        assignment = Assignment.of(keys, current, workers)
+        rows = (
+            tracked(keys, self.resources, self.sigma, workers)
+            if workers > 1
+            else np.empty(0, dtype=np.intp)
+        )
+        let_go = np.setdiff1d(assignment.entries, rows, assume_unique=True)
+        previous = assignment.previous[rows]
+        owner = np.where(previous < workers, previous, assignment.home[rows]).astype(np.int32)
+        if rows.size:
+            self.place(_items(assignment, rows, let_go, self.resources, self.utility), owner)
+        moved = np.concatenate([rows, let_go])
+        targets = np.concatenate([owner, assignment.home[let_go]])
+        return assignment.conclude(
+            self.algorithm,
+            moved,
+            targets,
+            stop=self._stop(assignment, moved, targets),
+            remarks=(f"{rows.size} keys are frequent enough to be tracked",),
+        )
+
+    def _stop(self, assignment: Assignment, moved: Rows, targets: WorkerIds) -> Stop:
+        owner = assignment.start.copy()
+        owner[moved] = targets
+        loads = loads_of(assignment.keys, owner, assignment.workers)
+        return Stop.LEVEL if max_over_min(loads) <= self.alpha else Stop.DONE
 
 
-def plan_pair(
-    algorithm: str, outset: Outset, resources: Resources, sigma: float, utility: Utility, fill: Fill
-) -> Rebalance:
-    """Track the frequent keys, let `fill` place them, send all others home."""
-    rows = (
-        tracked(outset.keys, resources, sigma, outset.workers)
-        if outset.workers > 1
-        else np.empty(0, dtype=np.intp)
-    )
-    let_go = np.setdiff1d(outset.entries, rows, assume_unique=True)
-    owner = np.where(
-        outset.previous[rows] < outset.workers, outset.previous[rows], outset.home[rows]
-    ).astype(np.int32)
-    if rows.size:
-        fill(_items(outset, rows, let_go, resources, utility), owner)
-    everywhere = outset.start.copy()
-    everywhere[let_go] = outset.home[let_go]
-    everywhere[rows] = owner
-    loads = np.bincount(everywhere, weights=outset.keys.cost, minlength=outset.workers)
-    level = max_over_min(loads + outset.keys.unlisted / outset.workers) <= resources.alpha
-    return outset.conclude(
-        algorithm,
-        np.concatenate([rows, let_go]),
-        np.concatenate([owner, outset.home[let_go]]),
-        stop=Stop.LEVEL if level else Stop.DONE,
-        remarks=(f"{rows.size} keys are frequent enough to be tracked",),
-    )
+def place_in_order(items: Items, owner: WorkerIds, *, by_frequency: bool) -> None:
+    """Place every item: in falling order of frequency, or always the one that gains most."""
+    place_items(
+        items.frequency, items.amounts, items.weights, items.state, items.old, items.theta,
+        items.utility, items.moved, items.ideal, items.workers, by_frequency, owner,
+    )  # fmt: skip
 
 
 def _items(
-    outset: Outset, rows: Rows, let_go: Rows, resources: Resources, utility: Utility
+    assignment: Assignment, rows: Rows, let_go: Rows, resources: Resources, utility: Utility
 ) -> Items:
-    frequency = frequencies(outset.keys)
+    frequency = frequencies(assignment.keys)
     state = amount(resources.state, frequency)
     weights = resources.weights()
-    moved = state[let_go][outset.previous[let_go] != outset.home[let_go]].sum()
-    gone = outset.previous[rows] >= outset.workers
+    moved = state[let_go][assignment.previous[let_go] != assignment.home[let_go]].sum()
+    gone = assignment.previous[rows] >= assignment.workers
     concerned = state[rows].sum() + state[let_go].sum()
     return Items(
         rows, frequency[rows],
         np.stack([amount(growth, frequency[rows]) for growth in weights]),
-        np.array(list(weights.values())), state[rows], outset.previous[rows],
-        resources.tolerance(outset.workers), get_args(Utility).index(utility),
-        float(moved + state[rows][gone].sum()), float(concerned) / outset.workers, outset.workers,
+        np.array(list(weights.values())), state[rows], assignment.previous[rows],
+        resources.tolerance(assignment.workers), get_args(Utility).index(utility),
+        float(moved + state[rows][gone].sum()), float(concerned) / assignment.workers,
+        assignment.workers,
     )  # fmt: skip
-
-
-def check_pair(sigma: float, utility: str) -> None:
-    """Refuse settings that the planners of hash pairs do not have."""
-    if not 0 < sigma <= 1:
-        raise ParameterError(f"sigma={sigma} is not in (0, 1]; the paper uses 0.1")
-    if utility not in get_args(Utility):
-        raise ParameterError(f"utility={utility!r} is not one of {', '.join(get_args(Utility))}")

@@ -1,20 +1,56 @@
-"""The three phases that the planners of paper 002 share: clean, prepare, assign."""
+"""What the planners of paper 002 share: the base class and the phases clean, prepare, assign."""
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from unskew.checking import check_number
+from unskew.checking import check_fields, check_number
 from unskew.errors import ParameterError
 from unskew.kernels import WorkerIds
 from unskew.kernels.least_load_fit import fit_least_loaded, group_by_worker
-from unskew.rebalancing.outset import Rows
+from unskew.partitioners.routing_table import RoutingTable
+from unskew.rebalancing.assignment import Assignment, Rows
 from unskew.rebalancing.rebalance import Rebalance, Stop
 from unskew.rebalancing.records import Numbers, Records
-from unskew.rebalancing.statistics import Amounts
+from unskew.rebalancing.statistics import Amounts, KeyStatistics
+
+
+class LeastLoadPlanner(abc.ABC):
+    """Base of the planners of paper 002: they share `rebalance` and differ in `plan`.
+
+    Subclasses are frozen dataclasses with `theta`, `r` and, where they use them, `table` and `beta`
+    as fields.
+    """
+
+    __slots__ = ()
+    algorithm: ClassVar[str]
+
+    theta: float
+    table: int | None = None
+    beta: float = 1.5
+    r: int | None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_theta(self.theta)
+        check_table(self.table)
+        check_beta(self.beta)
+        check_degree(self.r)
+
+    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
+        """Plan from `current` to `workers` workers."""
+        assignment = Assignment.of(keys, current, workers)
+        if assignment.settled(self.theta, self.table):
+            return assignment.unchanged(self.algorithm)
+        return self.plan(Records.of(assignment, self.r))
+
+    @abc.abstractmethod
+    def plan(self, records: Records) -> Rebalance:
+        """Plan on records built before, of the full key space or compact."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,20 +91,20 @@ class Trial:
     def conclude(self, algorithm: str, theta: float, table: int | None) -> Rebalance:
         """The plan that the trial amounts to."""
         rows, workers = self.placed()
-        return self.records.outset.conclude(
+        return self.records.assignment.conclude(
             algorithm, rows, workers, stop=self._stop(theta), table=table, remarks=self._remarks()
         )
 
     def _stop(self, theta: float) -> Stop:
-        outset = self.records.outset
-        if outset.keys.heaviest > outset.limit(theta):
+        assignment = self.records.assignment
+        if assignment.keys.heaviest > assignment.limit(theta):
             return Stop.HEAVY_KEY
         return Stop.NO_ROOM if self.forced else Stop.LEVEL
 
     def _remarks(self) -> tuple[str, ...]:
         if not self.forced:
             return ()
-        return (f"{self.forced} keys fitted on no worker; the least loaded took them",)
+        return (f"{self.forced} keys fit on no worker and went to the least loaded one",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,11 +147,11 @@ class LeastLoadFit:
 
 def _loads(records: Records) -> Amounts:
     """The true loads, moved by what the records say of the entries that went back."""
-    loads = records.outset.loads.copy()
+    loads = records.assignment.loads.copy()
     rows = records.displaced
     if rows.size:
         moved = records.cost[rows] * records.count[rows]
-        began = records.outset.start[records.members[records.first[rows]]]
+        began = records.assignment.start[records.members[records.first[rows]]]
         np.subtract.at(loads, began, moved)
         np.add.at(loads, records.start[rows], moved)
     return loads
@@ -129,25 +165,25 @@ def _merged(order: Rows, extra: Rows, ranks: Amounts) -> Rows:
 
 
 def check_theta(theta: float) -> None:
-    """Refuse a tolerance that is not one."""
+    """Raise unless theta is a finite number of at least 0."""
     check_number("theta", theta)
     if not 0 <= theta < float("inf"):
         raise ParameterError(f"theta={theta} is not at least 0; 0.08 lets a worker hold 8 % more")
 
 
 def check_table(table: int | None) -> None:
-    """Refuse a table limit that no table keeps."""
+    """Raise if the table limit is negative."""
     if table is not None and table < 0:
         raise ParameterError(f"table={table} is not at least 0 entries; None sets no limit")
 
 
 def check_degree(r: int | None) -> None:
-    """Refuse a degree of discretisation that is not one."""
+    """Raise unless r is None or in 0..30."""
     if r is not None and not 0 <= r <= 30:
         raise ParameterError(f"r={r} is not in 0..30; None plans on the full key space")
 
 
 def check_beta(beta: float) -> None:
-    """Refuse a weight that is no number."""
+    """Raise unless 0 <= beta <= 16."""
     if not 0 <= beta <= 16:
         raise ParameterError(f"beta={beta} is not in 0..16; the paper uses 1.5")

@@ -1,4 +1,4 @@
-"""Our own planner: take off each overloaded worker what is too much, and nothing else."""
+"""Level, our own planner: moves only the excess off each overloaded worker."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 
 from unskew.checking import check_fields
 from unskew.partitioners.routing_table import RoutingTable
+from unskew.rebalancing.assignment import Assignment
 from unskew.rebalancing.least_load import check_table, check_theta
-from unskew.rebalancing.level_search import Found, LevelSearch
-from unskew.rebalancing.outset import Outset
+from unskew.rebalancing.level_search import Candidate, LevelSearch
 from unskew.rebalancing.rebalance import Rebalance, Stop
 from unskew.rebalancing.statistics import KeyStatistics
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Take off each overloaded worker just what is too much; the result tells its gap to the best.
+    """Move only the excess off each overloaded worker; the result states its gap to the bound.
 
     No assignment of whole keys has a top below max(mean, heaviest key). Keys go until every worker
     is within 1 + theta of the mean (or close to the heaviest key, if that is higher): the most cost
@@ -49,43 +49,43 @@ class Level:
 
     def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
         """Plan from `current` to `workers` workers."""
-        outset = Outset.of(keys, current, workers)
-        limits = self._limits(outset)
+        assignment = Assignment.of(keys, current, workers)
+        limits = self._limits(assignment)
         small = self.table is None or current.keys.size <= self.table
-        level = bool(outset.loads_before.max() <= limits[0] * (1 + 1e-9))
+        level = bool(assignment.loads_before.max() <= limits[0] * (1 + 1e-9))
         if level and small and current.workers == workers:
-            return outset.unchanged(self.algorithm)
+            return assignment.unchanged(self.algorithm)
         for limit in limits:
-            found = LevelSearch(outset, limit, self.table).best()
+            found = LevelSearch(assignment, limit, self.table).best()
             if not found.cut:
                 break
-        rows = np.flatnonzero(found.owner != outset.start)
-        return outset.conclude(
-            self.algorithm, rows, found.owner[rows], stop=self._stop(outset, found, limits[0]),
-            table=self.table, remarks=self._remarks(outset),
+        rows = np.flatnonzero(found.owner != assignment.start)
+        return assignment.conclude(
+            self.algorithm, rows, found.owner[rows], stop=self._stop(assignment, found, limits[0]),
+            table=self.table, remarks=self._remarks(assignment),
         )  # fmt: skip
 
-    def _limits(self, outset: Outset) -> list[float]:
+    def _limits(self, assignment: Assignment) -> list[float]:
         """How high workers may go; above a key that is too heavy anyway, wider if need be."""
-        heaviest, allowed = outset.keys.heaviest, outset.limit(self.theta)
+        heaviest, allowed = assignment.keys.heaviest, assignment.limit(self.theta)
         if heaviest <= allowed:
             return [allowed]
         return [heaviest * (1 + self.theta * width) for width in (1 / 8, 1 / 2, 2)]
 
-    def _stop(self, outset: Outset, found: Found, limit: float) -> Stop:
-        if outset.keys.heaviest > outset.limit(self.theta):
+    def _stop(self, assignment: Assignment, found: Candidate, limit: float) -> Stop:
+        if assignment.keys.heaviest > assignment.limit(self.theta):
             return Stop.HEAVY_KEY
         if found.top <= limit * (1 + 1e-9):
             return Stop.LEVEL
         return Stop.TABLE_FULL if found.cut else Stop.DONE
 
-    def _remarks(self, outset: Outset) -> tuple[str, ...]:
-        heaviest, allowed = outset.keys.heaviest, outset.limit(self.theta)
+    def _remarks(self, assignment: Assignment) -> tuple[str, ...]:
+        heaviest, allowed = assignment.keys.heaviest, assignment.limit(self.theta)
         if heaviest <= allowed:
             return ()
-        key = outset.keys.keys[int(np.argmax(outset.keys.cost))]
+        key = assignment.keys.keys[int(np.argmax(assignment.keys.cost))]
         return (
-            f"key {key} alone is {heaviest / outset.mean:.2f} times the mean load, where "
+            f"key {key} alone is {heaviest / assignment.mean:.2f} times the mean load, where "
             f"{1 + self.theta:.2f} are allowed: split it and merge the parts, or give its worker "
             f"{heaviest / allowed:.2f} times the capacity",
         )

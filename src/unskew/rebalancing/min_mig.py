@@ -1,21 +1,17 @@
-"""The smallest migration: keep the old table, move the keys of most cost per state."""
+"""MinMig: least migration; keeps the old table, moves the keys of most cost per state."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unskew.checking import check_fields
-from unskew.partitioners.routing_table import RoutingTable
-from unskew.rebalancing.least_load import LeastLoadFit, check_beta, check_degree, check_theta
-from unskew.rebalancing.outset import Outset
+from unskew.rebalancing.least_load import LeastLoadFit, LeastLoadPlanner
 from unskew.rebalancing.rebalance import Rebalance
 from unskew.rebalancing.records import Records
-from unskew.rebalancing.statistics import KeyStatistics
 
 
 @dataclass(frozen=True, slots=True)
-class MinMig:
+class MinMig(LeastLoadPlanner):
     """Free overloaded workers of the keys with most cost^beta per state; never clean the table.
 
     When: state is large and the table may grow. Not over many rebalances: the table tends to hold
@@ -24,6 +20,8 @@ class MinMig:
     Paper: Fang et al., Parallel Stream Processing Against Workload Skewness and Variance,
         algorithm 3.
 
+    >>> from unskew.partitioners import RoutingTable
+    >>> from unskew.rebalancing import KeyStatistics
     >>> keys = KeyStatistics.of([1, 2, 3], cost=[4, 4, 4], memory=[9, 1, 9])  # home is worker 0
     >>> plan = MinMig(theta=0.5).rebalance(keys, RoutingTable(2), workers=2)
     >>> plan.migration.keys.tolist(), plan.migration.state
@@ -36,22 +34,9 @@ class MinMig:
     beta: float = 1.5
     r: int | None = None
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_theta(self.theta)
-        check_beta(self.beta)
-        check_degree(self.r)
-
-    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
-        """Plan from `current` to `workers` workers."""
-        outset = Outset.of(keys, current, workers)
-        if outset.settled(self.theta, None):
-            return outset.unchanged(self.algorithm)
-        return self.plan(Records.of(outset, self.r))
-
     def plan(self, records: Records) -> Rebalance:
-        """Plan on records that are at hand."""
+        """Least-load fit by priority, on the table as it is."""
         trial = LeastLoadFit.by_priority(
-            records, records.outset.limit(self.theta), self.beta
+            records, records.assignment.limit(self.theta), self.beta
         ).attempt()
         return trial.conclude(self.algorithm, self.theta, None)

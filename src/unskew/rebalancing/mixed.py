@@ -1,28 +1,17 @@
-"""The smallest migration whose table still fits: move back only as many entries as needed."""
+"""Mixed: least migration whose table fits; moves back only as many entries as needed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unskew.checking import check_fields
-from unskew.partitioners.routing_table import RoutingTable
-from unskew.rebalancing.least_load import (
-    LeastLoadFit,
-    Trial,
-    check_beta,
-    check_degree,
-    check_table,
-    check_theta,
-)
-from unskew.rebalancing.outset import Outset
+from unskew.rebalancing.least_load import LeastLoadFit, LeastLoadPlanner, Trial
 from unskew.rebalancing.rebalance import Rebalance
 from unskew.rebalancing.records import Records
-from unskew.rebalancing.statistics import KeyStatistics
 
 
 @dataclass(frozen=True, slots=True)
-class Mixed:
+class Mixed(LeastLoadPlanner):
     """Move the entries of least state back home, few at first and more until the table fits.
 
     Between trials the number of entries moved back grows by the entries that were too many, and
@@ -34,6 +23,8 @@ class Mixed:
     Paper: Fang et al., Parallel Stream Processing Against Workload Skewness and Variance,
         algorithm 4.
 
+    >>> from unskew.partitioners import RoutingTable
+    >>> from unskew.rebalancing import KeyStatistics
     >>> keys = KeyStatistics.of([1, 2, 3, 4], cost=[4, 4, 1, 1])   # all at home on worker 0
     >>> plan = Mixed(theta=0, table=2).rebalance(keys, RoutingTable(2), workers=2)
     >>> plan.loads.tolist(), plan.table.keys.size
@@ -47,23 +38,9 @@ class Mixed:
     beta: float = 1.5
     r: int | None = None
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_theta(self.theta)
-        check_table(self.table)
-        check_beta(self.beta)
-        check_degree(self.r)
-
-    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
-        """Plan from `current` to `workers` workers."""
-        outset = Outset.of(keys, current, workers)
-        if outset.settled(self.theta, self.table):
-            return outset.unchanged(self.algorithm)
-        return self.plan(Records.of(outset, self.r))
-
     def plan(self, records: Records) -> Rebalance:
-        """Plan on records that are at hand."""
-        fit = LeastLoadFit.by_priority(records, records.outset.limit(self.theta), self.beta)
+        """The first trial whose table fits."""
+        fit = LeastLoadFit.by_priority(records, records.assignment.limit(self.theta), self.beta)
         return fitting_table(fit, self.table).conclude(self.algorithm, self.theta, self.table)
 
 
@@ -81,7 +58,7 @@ def fitting_table(fit: LeastLoadFit, table: int | None) -> Trial:
 
 
 def smallest_table(trial: Trial) -> Trial:
-    """When no number of entries moved back will do: what MinTable does, or `trial` if smaller."""
+    """If no number of entries moved back fits: MinTable's trial, or `trial` if smaller."""
     records = trial.fit.records
     cleaned = LeastLoadFit.by_cost(records, trial.fit.limit).attempt(moved_back=records.entries)
     return cleaned if cleaned.entries < trial.entries else trial

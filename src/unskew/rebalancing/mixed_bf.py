@@ -1,29 +1,18 @@
-"""Mixed by brute force: try every number of entries to move back."""
+"""MixedBF: Mixed by brute force, with every number of entries moved back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unskew.checking import check_fields
-from unskew.partitioners.routing_table import RoutingTable
-from unskew.rebalancing.least_load import (
-    LeastLoadFit,
-    Trial,
-    check_beta,
-    check_degree,
-    check_table,
-    check_theta,
-)
+from unskew.rebalancing.least_load import LeastLoadFit, LeastLoadPlanner, Trial
 from unskew.rebalancing.mixed import smallest_table
-from unskew.rebalancing.outset import Outset
 from unskew.rebalancing.rebalance import Rebalance
 from unskew.rebalancing.records import Records
-from unskew.rebalancing.statistics import KeyStatistics
 
 
 @dataclass(frozen=True, slots=True)
-class MixedBruteForce:
+class MixedBruteForce(LeastLoadPlanner):
     """Mixed with every number of entries moved back; keeps the least migration that fits.
 
     When: to see what Mixed's shortcut costs. Not in production: one full trial per table entry.
@@ -31,6 +20,8 @@ class MixedBruteForce:
     Paper: Fang et al., Parallel Stream Processing Against Workload Skewness and Variance,
         section III-C (Mixed_BF).
 
+    >>> from unskew.partitioners import RoutingTable
+    >>> from unskew.rebalancing import KeyStatistics
     >>> keys = KeyStatistics.of([1, 2, 3, 4], cost=[4, 4, 1, 1])   # all at home on worker 0
     >>> plan = MixedBruteForce(theta=0, table=2).rebalance(keys, RoutingTable(2), workers=2)
     >>> plan.loads.tolist(), plan.table.keys.size
@@ -44,23 +35,9 @@ class MixedBruteForce:
     beta: float = 1.5
     r: int | None = None
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_theta(self.theta)
-        check_table(self.table)
-        check_beta(self.beta)
-        check_degree(self.r)
-
-    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
-        """Plan from `current` to `workers` workers."""
-        outset = Outset.of(keys, current, workers)
-        if outset.settled(self.theta, self.table):
-            return outset.unchanged(self.algorithm)
-        return self.plan(Records.of(outset, self.r))
-
     def plan(self, records: Records) -> Rebalance:
-        """Plan on records that are at hand."""
-        fit = LeastLoadFit.by_priority(records, records.outset.limit(self.theta), self.beta)
+        """The trial of least migration among those whose table fits."""
+        fit = LeastLoadFit.by_priority(records, records.assignment.limit(self.theta), self.beta)
         best, last = None, fit.attempt()
         for moved_back in range(records.entries + 1):
             last = fit.attempt(moved_back)

@@ -1,4 +1,4 @@
-"""What a planner hands back: a new table, the migration it implies and the loads it forecasts."""
+"""The result of planning: a new table, the migration it implies and the forecast loads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unskew.partitioners.routing_table import RoutingTable
 from unskew.rebalancing.statistics import Amounts
 
 if TYPE_CHECKING:
-    from unskew.rebalancing.outset import Outset
+    from unskew.rebalancing.assignment import Assignment
 
 
 class Stop(enum.Enum):
@@ -40,12 +40,12 @@ class Migration:
     memory: Amounts
 
     @classmethod
-    def of(cls, outset: Outset, rows: NDArray[np.intp], workers: WorkerIds) -> Self:
+    def of(cls, assignment: Assignment, rows: NDArray[np.intp], workers: WorkerIds) -> Self:
         """The migration that takes `rows` from where their state is to `workers`."""
-        statistics = outset.keys
+        statistics = assignment.keys
         return cls(
             statistics.keys[rows],
-            outset.previous[rows],
+            assignment.previous[rows],
             workers.astype(np.int32),
             statistics.memory[rows],
         )
@@ -58,7 +58,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rebalance:
-    """A routing decision: it is a value, and making it changed nothing."""
+    """A plan, as an immutable value: new table, migration and the loads before and after."""
 
     algorithm: str
     table: RoutingTable

@@ -1,4 +1,4 @@
-"""The planner's view of the keys: one record per key, or per group of keys that are alike.
+"""Planning records: one per key, or one per group of similar keys.
 
 A record is the paper's vector (d', d, d^h, v_c, v_S, #): `start`, `previous`, `home`, `cost`,
 `memory`, `count`. In the full key space every count is 1. In the compact form costs and states
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unskew.kernels import WorkerIds
+from unskew.rebalancing.assignment import Assignment, Rows
 from unskew.rebalancing.discretisation import discretise
-from unskew.rebalancing.outset import Outset, Rows
 from unskew.rebalancing.statistics import Amounts
 
 Numbers = NDArray[np.int64]
@@ -26,7 +26,7 @@ Numbers = NDArray[np.int64]
 class Records:
     """Keys in groups; the keys of record i are `members[first[i] : first[i] + count[i]]`."""
 
-    outset: Outset
+    assignment: Assignment
     cost: Amounts
     memory: Amounts
     count: Numbers
@@ -37,28 +37,29 @@ class Records:
     members: Numbers
 
     @classmethod
-    def of(cls, outset: Outset, r: int | None = None) -> Self:
+    def of(cls, assignment: Assignment, r: int | None = None) -> Self:
         """The full key space, or with `r` the compact form of degree R = 2^r."""
         if r is not None:
-            return cls._compact(outset, 2**r)
-        each = np.arange(outset.keys.size, dtype=np.int64)
+            return cls._compact(assignment, 2**r)
+        each = np.arange(assignment.keys.size, dtype=np.int64)
         return cls(
-            outset, outset.keys.cost, outset.keys.memory, np.ones(each.size, dtype=np.int64),
-            outset.previous, outset.home, outset.start, each, each,
+            assignment, assignment.keys.cost, assignment.keys.memory,
+            np.ones(each.size, dtype=np.int64), assignment.previous, assignment.home,
+            assignment.start, each, each,
         )  # fmt: skip
 
     @classmethod
-    def _compact(cls, outset: Outset, degree: int) -> Self:
-        cost, cost_step = discretise(outset.keys.cost, degree)
+    def _compact(cls, assignment: Assignment, degree: int) -> Self:
+        cost, cost_step = discretise(assignment.keys.cost, degree)
         memory, memory_step = (
             (cost, cost_step)
-            if outset.keys.memory is outset.keys.cost
-            else discretise(outset.keys.memory, degree)
+            if assignment.keys.memory is assignment.keys.cost
+            else discretise(assignment.keys.memory, degree)
         )
-        kind = outset.home.astype(np.uint64)
+        kind = assignment.home.astype(np.uint64)
         for part, steps in (
-            (outset.start, outset.workers),
-            (outset.previous, outset.current.workers),
+            (assignment.start, assignment.workers),
+            (assignment.previous, assignment.current.workers),
             (cost_step, int(cost_step.max(initial=0)) + 1),
             (memory_step, int(memory_step.max(initial=0)) + 1),
         ):
@@ -69,8 +70,8 @@ class Records:
         one = members[first]
         count = np.diff(np.append(first, kind.size))
         return cls(
-            outset, cost[one], memory[one], count, outset.previous[one], outset.home[one],
-            outset.start[one], first.astype(np.int64), members,
+            assignment, cost[one], memory[one], count, assignment.previous[one],
+            assignment.home[one], assignment.start[one], first.astype(np.int64), members,
         )  # fmt: skip
 
     @property
@@ -130,11 +131,13 @@ class Records:
     @property
     def displaced(self) -> Rows:
         """The records that were moved back: they start elsewhere than their keys did."""
-        if self.start is self.outset.start or not self.count.size:
+        if self.start is self.assignment.start or not self.count.size:
             return np.empty(0, dtype=np.intp)
         # An emptied record may point behind the last member; it holds no key, so any will do.
         first = self.members[np.minimum(self.first, self.members.size - 1)]
-        moved: Rows = np.flatnonzero((self.start != self.outset.start[first]) & (self.count > 0))
+        moved: Rows = np.flatnonzero(
+            (self.start != self.assignment.start[first]) & (self.count > 0)
+        )
         return moved
 
 

@@ -1,22 +1,17 @@
-"""Frequent keys in the order that suits balance and migration best."""
+"""Redist: frequent keys in the order of best utility per frequency."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unskew.checking import check_fields
-from unskew.partitioners.routing_table import RoutingTable
-from unskew.rebalancing.hash_pair import Utility, check_pair, placing, plan_pair
-from unskew.rebalancing.outset import Outset
-from unskew.rebalancing.rebalance import Rebalance
-from unskew.rebalancing.resources import Growth, Resources
-from unskew.rebalancing.statistics import KeyStatistics
+from unskew.kernels import WorkerIds
+from unskew.rebalancing.hash_pair import HashPairPlanner, Items, place_in_order
 
 
 @dataclass(frozen=True, slots=True)
-class Redist:
-    """Place frequent keys anew; each step takes the key with the best utility per frequency.
+class Redist(HashPairPlanner):
+    """Reassign frequent keys; each step takes the key with the best utility per frequency.
 
     Keys are frequent if alone they could use up `sigma` of the imbalance that `alpha` allows.
 
@@ -25,6 +20,8 @@ class Redist:
     Paper: Gedik, Partitioning Functions for Stateful Data Parallelism in Stream Processing,
         section 4.2.3.
 
+    >>> from unskew.partitioners import RoutingTable
+    >>> from unskew.rebalancing import KeyStatistics
     >>> keys = KeyStatistics.of([1, 2, 3, 4], cost=[4, 4, 1, 1])   # all at home on worker 0
     >>> plan = Redist().rebalance(keys, RoutingTable(2), workers=2)
     >>> plan.loads.tolist()
@@ -33,20 +30,6 @@ class Redist:
 
     algorithm: ClassVar[str] = "redist"
 
-    sigma: float = 0.1
-    alpha: float = 1.2
-    utility: Utility = "apm"
-    state: Growth = "linear"
-    computation: Growth = "constant"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check_pair(self.sigma, self.utility)
-        Resources(self.state, self.computation, self.alpha)
-
-    def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
-        """Plan from `current` to `workers` workers."""
-        outset = Outset.of(keys, current, workers)
-        resources = Resources(self.state, self.computation, self.alpha)
-        place = placing(in_order=False)
-        return plan_pair(self.algorithm, outset, resources, self.sigma, self.utility, place)
+    def place(self, items: Items, owner: WorkerIds) -> None:
+        """Place the items in the order of best utility per frequency."""
+        place_in_order(items, owner, by_frequency=False)

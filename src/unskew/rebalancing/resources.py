@@ -1,4 +1,4 @@
-"""What a key of a given frequency takes of each resource, and which keys are worth tracking."""
+"""Resource use of a key by its frequency, and the threshold from which keys are tracked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every key anew, the heaviest first, to the least loaded worker."""
+"""Simple: every key from scratch, heaviest first, to the least loaded worker."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from unskew.checking import check_fields
 from unskew.kernels.least_load_fit import give_heaviest_to_least_loaded
 from unskew.partitioners.routing_table import RoutingTable
+from unskew.rebalancing.assignment import Assignment
 from unskew.rebalancing.least_load import check_theta
-from unskew.rebalancing.outset import Outset
 from unskew.rebalancing.rebalance import Rebalance, Stop
 from unskew.rebalancing.statistics import KeyStatistics
 
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """Forget where keys are and give each, the heaviest first, to the least loaded worker.
+    """Ignore where keys are; give each, heaviest first, to the least loaded worker.
 
     When: as a yardstick for the balance. Its top is at most 4/3 − 1/(3 workers) of the best one,
         but nearly every key moves and nearly every key needs an entry.
@@ -42,13 +42,13 @@ class Simple:
 
     def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
         """Plan from `current` to `workers` workers."""
-        outset = Outset.of(keys, current, workers)
-        if outset.settled(self.theta, None):
-            return outset.unchanged(self.algorithm)
+        assignment = Assignment.of(keys, current, workers)
+        if assignment.settled(self.theta, None):
+            return assignment.unchanged(self.algorithm)
         owner = np.empty(keys.size, dtype=np.int32)
         loads = np.full(workers, keys.unlisted / workers)
         give_heaviest_to_least_loaded(keys.cost, np.argsort(-keys.cost), loads, owner)
-        level = loads.max() <= outset.limit(self.theta)
-        return outset.conclude(
+        level = loads.max() <= assignment.limit(self.theta)
+        return assignment.conclude(
             self.algorithm, np.arange(keys.size), owner, stop=Stop.LEVEL if level else Stop.DONE
         )

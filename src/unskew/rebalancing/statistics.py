@@ -1,4 +1,4 @@
-"""What a planner knows of the keys: their cost, their state and their frequency, in columns."""
+"""Key statistics for planners: cost, state and frequency, in columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KeyStatistics:
     """One row per key: hash, cost in the last interval, state over the last w, frequency.
 
     Build it with `of`, `from_arrow`, `from_counts` or `over`, which check and sort. Rows are in
-    ascending order of the hash, so that a plan never depends on the order in which they came.
+    ascending order of the hash, so that a plan never depends on their original order.
     `unlisted` is the cost of all keys that have no row (a sketch drops the light ones); it is
     taken to be level over the workers, as a hash makes it.
 
@@ -55,7 +55,7 @@ class KeyStatistics:
         twice = np.flatnonzero(hashes[1:] == hashes[:-1])
         if twice.size:
             raise InputError(
-                f"key {hashes[twice[0]]} stands in two rows; add up the rows of a key first"
+                f"key {hashes[twice[0]]} occurs in two rows; sum the rows of each key first"
             )
         costs = _amounts("cost", cost, order)
         _amounts("unlisted", [unlisted], np.zeros(1, dtype=np.intp))
@@ -110,8 +110,7 @@ class KeyStatistics:
         """
         if window < 1 or not intervals:
             raise InputError(
-                f"a window of {window} over {len(intervals)} intervals holds nothing; "
-                "give at least one of each"
+                f"window={window} over {len(intervals)} intervals is empty; both must be at least 1"
             )
         kept, last = intervals[-window:], intervals[-1]
         if all(np.array_equal(interval.keys, last.keys) for interval in kept):
@@ -147,7 +146,7 @@ def _hashes(keys: ArrayLike) -> KeyHashes:
     column = keys if isinstance(keys, np.ndarray) else np.array(keys, dtype=np.uint64)
     if column.ndim != 1 or column.dtype.kind not in "iu":
         raise InputError(
-            f"keys are a {column.ndim}-d column of {column.dtype}, not of 64-bit hashes"
+            f"keys are a {column.ndim}-d array of {column.dtype}, not a 1-d array of 64-bit hashes"
         )
     return column.astype(np.uint64, copy=False)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from unskew.metrics import max_over_mean
 from unskew.partitioners import ConsistentRing, RoutingTable
 from unskew.rebalancing import KeyStatistics, Level, Mixed, Readj, Rebalance
-from unskew.rebalancing.outset import Outset
+from unskew.rebalancing.assignment import Assignment
 from unskew.rebalancing.records import Records
 from unskew.workloads import FluctuatingKeys
 from unskew_lab.benchmarks.measuring import Measurement, best_of
@@ -78,7 +78,7 @@ def _case(keys: int) -> _Case:
 
 def _compact(case: _Case) -> list[Measurement]:
     full_time = best_of(REPEATS, lambda: Mixed().rebalance(case.keys, case.current, WORKERS))
-    records = Records.of(Outset.of(case.keys, case.current, WORKERS), DEGREE)
+    records = Records.of(Assignment.of(case.keys, case.current, WORKERS), DEGREE)
     compact_time = best_of(REPEATS, lambda: Mixed().plan(records))
     against = "mixed on the full key space"
     return [
@@ -116,7 +116,7 @@ def _against_readj(case: _Case) -> list[Measurement]:
     against = f"readj, sigma={sigma:g}, max/mean {top:.3f}"
     rows = [Measurement(against, seconds, 1.0, "itself", None)]
     theta = min(THETA, top - 1)
-    records = Records.of(Outset.of(case.keys, case.current, WORKERS), DEGREE)
+    records = Records.of(Assignment.of(case.keys, case.current, WORKERS), DEGREE)
     rivals: dict[str, Callable[[], Rebalance]] = {
         "level": lambda: Level(theta).rebalance(case.keys, case.current, WORKERS),
         "mixed on compact statistics": lambda: Mixed(theta).plan(records),

@@ -11,8 +11,8 @@ import numpy as np
 from unskew.metrics import max_over_mean
 from unskew.partitioners import ConsistentRing, RoutingTable
 from unskew.rebalancing import Mixed
+from unskew.rebalancing.assignment import Assignment
 from unskew.rebalancing.discretisation import discretise
-from unskew.rebalancing.outset import Outset
 from unskew.rebalancing.records import Records
 from unskew_lab.papers.plot import Panel, Plot
 from unskew_lab.papers.reading import lines, numbers, the, where
@@ -33,17 +33,17 @@ class Compacted:
         """One row for the full key space, and one per degree."""
         table = RoutingTable(self.load.workers, base=ConsistentRing(self.load.workers))
         for keys in self.load.statistics():
-            outset = Outset.of(keys, table, self.load.workers)
+            assignment = Assignment.of(keys, table, self.load.workers)
             table = Mixed().rebalance(keys, table, self.load.workers).table
-        return [self._row(outset, None), *(self._row(outset, r) for r in DEGREES)]
+        return [self._row(assignment, None), *(self._row(assignment, r) for r in DEGREES)]
 
-    def _row(self, outset: Outset, r: int | None) -> Row:
-        records = Records.of(outset, r)
+    def _row(self, assignment: Assignment, r: int | None) -> Row:
+        records = Records.of(assignment, r)
         plan = Mixed().plan(records)
         seconds = min(self._seconds(records) for _ in range(TRIALS))
-        estimated = outset.keys.cost if r is None else discretise(outset.keys.cost, 2**r)[0]
-        loads = np.bincount(outset.start, weights=estimated, minlength=outset.workers)
-        error = float(np.max(np.abs(loads - outset.loads) / outset.loads))
+        estimated = assignment.keys.cost if r is None else discretise(assignment.keys.cost, 2**r)[0]
+        loads = np.bincount(assignment.start, weights=estimated, minlength=assignment.workers)
+        error = float(np.max(np.abs(loads - assignment.loads) / assignment.loads))
         return {
             "form": "full key space" if r is None else "compact",
             "R": 0 if r is None else 2**r,

@@ -1,4 +1,4 @@
-"""Where every key is before a planner moves anything, and how a plan is drawn from the moves."""
+"""Where every key is before planning, and how moves become a plan."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outset:
-    """Three workers per key: where its state is, where the hash sends it, where planning starts.
+class Assignment:
+    """Three workers per key: `previous` has its state, `home` by hash, `start` of the planning.
 
     `home` and `start` belong to the new number of workers. A key starts where the current table
     has it; without an entry, or if its worker goes away, it starts at home. Entries of keys
-    without statistics are let go: such a key has had no state for a whole window.
+    without statistics are dropped: such a key has had no state for a whole window.
     """
 
     keys: KeyStatistics
@@ -115,7 +115,8 @@ class Outset:
     ) -> Rebalance:
         """The plan in which `rows` go to `workers` and every other key stays where it starts.
 
-        A plan with a higher top than doing nothing is not handed out where nothing may be done.
+        If its maximum load exceeds the current one, keep the current table, provided that the
+        workers are the same and the table is within its limit.
         """
         moved = np.flatnonzero(workers != self.start[rows])
         order = moved[np.argsort(rows[moved])]
