@@ -21,7 +21,7 @@ ALL: dict[str, type[Aggregate]] = {
     "distinct": Distinct,
     "quantiles": Quantiles,
 }
-"""Every aggregate by its public name; each can be built from a column alone. To stand here is to
+"""Every aggregate by its public name; each can be built from a column alone. All listed here
 join the conformance suite."""
 
 __all__ = [

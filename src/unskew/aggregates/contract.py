@@ -1,4 +1,4 @@
-"""What an aggregate promises: partial results that can be made anywhere and merged in any order."""
+"""The protocol of an aggregate: partial results are made anywhere and merged in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows."""
+"""The number of rows."""
 
 from __future__ import annotations
 

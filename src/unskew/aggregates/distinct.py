@@ -1,4 +1,4 @@
-"""How many different values a column has, by a sketch."""
+"""The number of distinct values of a column, by a HyperLogLog sketch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unskew.checking import check_fields
+from unskew.aggregates.of_column import OfColumn
 from unskew.errors import ParameterError
 from unskew.hashing import hash_keys
 
@@ -20,8 +20,8 @@ _MEANINGFUL = 53  # Bits of a hash that a double can rank exactly.
 
 
 @dataclass(frozen=True, slots=True)
-class Distinct:
-    """Estimate the number of different values, nulls not counted.
+class Distinct(OfColumn):
+    """Estimate the number of distinct values, nulls not counted.
 
     Merging is exact: however the rows are split, the estimate is the same.
 
@@ -35,18 +35,12 @@ class Distinct:
     2
     """
 
-    column: str
     precision: int = 12
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        OfColumn.__post_init__(self)
         if not 4 <= self.precision <= 18:
             raise ParameterError(f"precision={self.precision} is not in 4..18")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The counted column."""
-        return (self.column,)
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """A whole number."""

@@ -8,23 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from unskew.aggregates.of_column import OfColumn
 from unskew.aggregates.ordering import ordered
-from unskew.checking import check_fields
 
 
 @dataclass(frozen=True, slots=True)
-class _Extreme:
+class _Extreme(OfColumn):
     """Keep the one value that beats all others; null where no row has one."""
-
-    column: str
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The compared column."""
-        return (self.column,)
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """The column's own type."""
@@ -50,6 +40,7 @@ class _Extreme:
         raise NotImplementedError
 
 
+@dataclass(frozen=True, slots=True)
 class Min(_Extreme):
     """Keep the smallest value; null where no row has one.
 
@@ -61,12 +52,11 @@ class Min(_Extreme):
     1
     """
 
-    __slots__ = ()
-
     def _best(self, values: Iterable[Any]) -> Any:
         return min(values, key=ordered, default=None)
 
 
+@dataclass(frozen=True, slots=True)
 class Max(_Extreme):
     """Keep the largest value; null where no row has one.
 
@@ -77,8 +67,6 @@ class Max(_Extreme):
     >>> Max("x").add(None, pa.record_batch({"x": [3, None, 1]}))
     3
     """
-
-    __slots__ = ()
 
     def _best(self, values: Iterable[Any]) -> Any:
         return max(values, key=ordered, default=None)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unskew.checking import check_fields
+from unskew.aggregates.of_column import OfColumn
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(OfColumn):
     """Average a column, in double precision; null where no row has a value.
 
     Cost: two numbers.
@@ -21,16 +21,6 @@ class Mean:
     >>> mean.result(mean.add(mean.zero(), pa.record_batch({"x": [1, None, 2]})))
     1.5
     """
-
-    column: str
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The averaged column."""
-        return (self.column,)
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """Double precision."""

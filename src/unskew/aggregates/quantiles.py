@@ -1,4 +1,4 @@
-"""Quantiles of a numeric column, by a sketch."""
+"""Quantiles of a numeric column, by a DDSketch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from unskew.checking import check_fields, check_number
+from unskew.aggregates.of_column import OfColumn
+from unskew.checking import check_number
 from unskew.errors import ParameterError
 
 _INFINITE, _NAN = 1 << 40, 1 << 41  # Bins beyond those of any number.
@@ -18,7 +19,7 @@ _SMALLEST = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class Quantiles:
+class Quantiles(OfColumn):
     """Estimate the values below which the shares `at` of the rows lie, nulls not counted.
 
     Values are counted in bins whose bounds grow by a constant factor, so an answer is wrong by
@@ -35,12 +36,11 @@ class Quantiles:
     [0.0, 0.0]
     """
 
-    column: str
     at: tuple[float, ...] = (0.5,)
     error: float = 0.01
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        OfColumn.__post_init__(self)
         object.__setattr__(self, "at", tuple(self.at))
         for share in self.at:
             check_number("at", share)
@@ -48,11 +48,6 @@ class Quantiles:
             raise ParameterError(f"at={self.at} must be shares in 0..1, at least one")
         if not 0 < self.error < 1:
             raise ParameterError(f"error={self.error} is not between 0 and 1")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The ranked column."""
-        return (self.column,)
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """A list with an estimate for each share."""

@@ -9,13 +9,13 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unskew.checking import check_fields
+from unskew.aggregates.of_column import OfColumn
 
 Number = int | float | Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(OfColumn):
     """Add up a column; null where no row has a value.
 
     When: merges of floating-point sums agree to the last few bits, as in any parallel sum.
@@ -24,16 +24,6 @@ class Sum:
     >>> Sum("x").add(None, pa.record_batch({"x": [1, None, 3]}))
     4
     """
-
-    column: str
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The summed column."""
-        return (self.column,)
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """Wide enough for many rows, as in Spark."""

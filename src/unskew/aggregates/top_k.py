@@ -1,4 +1,4 @@
-"""The most frequent values of a column."""
+"""The most frequent values of a column, by a Misra-Gries summary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from unskew.checking import check_fields
+from unskew.aggregates.of_column import OfColumn
 from unskew.errors import ParameterError
 
 
@@ -22,8 +22,8 @@ class Tracked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TopK:
-    """Count the values, forgetting rare ones where more than `tracked` are held.
+class TopK(OfColumn):
+    """Count the values, dropping rare ones while more than `tracked` are held.
 
     Exact up to `tracked` different values; beyond, a count is too low by at most
     rows / (tracked + 1), so every value with more rows than that is found. Nulls are not counted.
@@ -36,19 +36,13 @@ class TopK:
     [{'item': 'a', 'count': 2}]
     """
 
-    column: str
     k: int = 10
     tracked: int = 10_000
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        OfColumn.__post_init__(self)
         if not 1 <= self.k <= self.tracked:
             raise ParameterError(f"k={self.k} is not in 1..tracked={self.tracked}")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The counted column."""
-        return (self.column,)
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """A list of items with their counts."""
