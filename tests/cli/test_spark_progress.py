@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import os
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -18,25 +19,45 @@ pytestmark = [
 ]
 
 
-def test_the_bar_tells_tasks_and_rows(spark, monkeypatch):
-    written = io.StringIO()
-    monkeypatch.setattr(
-        spark_progress, "errors", Console(file=written, force_terminal=True, width=80)
-    )
+class Screen(io.StringIO):
+    """A terminal that creates a file once it has shown the number of tasks."""
+
+    def __init__(self, seen: Path) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if "of 8 tasks" in self.getvalue():
+            self.seen.touch()
+        return written
+
+
+def test_the_bar_tells_tasks_and_rows(spark, monkeypatch, tmp_path):
+    seen = tmp_path / "seen"
+    screen = Screen(seen)
+    console = Console(file=screen, force_terminal=True, width=80)
+    monkeypatch.setattr(spark_progress, "errors", console)
     monkeypatch.setattr(spark_progress, "_EVERY", 0.05)
 
-    def slowly(batches):
+    def when_seen(batches):
+        """Keep the job running until the bar has shown it."""
         for batch in batches:
-            time.sleep(0.5)
+            end = time.monotonic() + 60
+            while not seen.exists() and time.monotonic() < end:
+                time.sleep(0.05)
             yield batch
 
-    rows = spark.range(8000, numPartitions=8).mapInArrow(slowly, "id bigint")
+    rows = spark.range(8000, numPartitions=8).mapInArrow(when_seen, "id bigint")
     with spark_progress.spark_bar("Counting", spark):
         assert rows.count() == 8000
-    said = written.getvalue()
-    assert "Counting" in said
-    assert "of 8 tasks" in said
+    assert "Counting" in screen.getvalue()
+    assert seen.exists()
 
 
-def test_nothing_stands_when_nothing_runs(spark):
-    assert spark_progress.standing(spark).of == 0
+def test_no_stage_is_active_when_nothing_runs(spark):
+    # Spark's status store follows its jobs with a delay, so the last one may still be in it.
+    end = time.monotonic() + 120
+    while spark_progress.active_stages(spark).of and time.monotonic() < end:
+        time.sleep(0.05)
+    assert spark_progress.active_stages(spark).of == 0

@@ -1,6 +1,6 @@
 """The `unskew` command: one file per subcommand, loaded when it is called.
 
-Exit codes: 0 done, 1 an error that is not the user's, 2 wrong input, 130 stopped by Ctrl-C.
+Exit codes: 0 success, 2 invalid input, 130 stopped by Ctrl-C, 1 any other error.
 """
 
 from __future__ import annotations
@@ -21,24 +21,23 @@ from unskew.display import escape_controls
 from unskew.errors import UnskewError
 
 STOPPED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""The exit code after Ctrl-C, by the convention of shells."""
 
-# The first line of each command's help stands here too: help and completion need not load them,
-# and numba alone takes a second.
+# A copy of the first line of each command's help: help and completion must not load the commands,
+# because numba alone takes a second.
 COMMANDS = {
-    "demo": "Run a costly function of skewed groups on an embedded Spark, plain and with unskew.",
+    "demo": "Run a costly function on skewed groups on an embedded Spark, plain and with unskew.",
     "diagnose": "Measure the skew of a key and forecast every scheme, on an embedded Spark.",
-    "simulate": "Route a stream by a scheme and report balance and replicas, and with queues "
-    "latency.",
-    "compare": "Try every scheme that is legal for a need on one stream, and say which to take.",
+    "simulate": "Route a stream by a scheme; report balance and replicas, and latency with queues.",
+    "compare": "Simulate every scheme that is legal for a need on one stream and recommend one.",
     "rebalance": "Plan a routing table for whole keys: balance, table size and migration.",
-    "report": "Gather the results in a folder into one page that stands alone.",
-    "watch": "Follow a running stream on a page of this machine, until Ctrl-C. Needs no Spark.",
+    "report": "Collect the results in a folder into one self-contained page.",
+    "watch": "Serve a live page of a running stream until Ctrl-C. Needs no Spark.",
 }
 
 
 class Commands(TyperGroup):
-    """Knows every command by name and first line, and loads the one that is called."""
+    """Lists every command by name and first line; loads only the one that is called."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -47,7 +46,7 @@ class Commands(TyperGroup):
             self.add_command(TyperCommand(name, help=each.first_line, rich_help_panel=each.panel))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, with its options."""
+        """Load the command that is called, with its options."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, None if name is None else _loaded(name, self.known[name].module), rest
 
@@ -89,7 +88,7 @@ def _loaded(name: str, module: str) -> Any:
 
 
 def _help(text: str) -> str:
-    """A paragraph a line, which then wraps as the window asks; examples as they are typed."""
+    """Join each paragraph into one line, for the terminal to wrap; mark examples with $."""
     joined = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
     return "\n\n".join(f"$ {part}" if part.startswith("unskew ") else part for part in joined)
 
@@ -102,17 +101,17 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    epilog="Exit codes: 0 done, 2 wrong input, 130 stopped by Ctrl-C, 1 anything else.",
+    epilog="Exit codes: 0 success, 2 invalid input, 130 stopped by Ctrl-C, 1 any other error.",
 )
 
 
 @app.callback()
 def _unskew() -> None:
-    """Its subcommands are all there is."""
+    """Only subcommands do anything."""
 
 
 def main() -> None:
-    """Run the command line; an error of ours is one sentence and exit code 2."""
+    """Run the command line; an UnskewError becomes one message and exit code 2."""
     try:
         app(prog_name="unskew")
     except UnskewError as error:
@@ -130,14 +129,14 @@ def main() -> None:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether it came of Ctrl-C: Spark cancels its jobs then, and says so with an error on top."""
+    """Whether Ctrl-C caused it: Spark then cancels its jobs and raises an error on top."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def _stop() -> None:
-    """After Ctrl-C: end Spark, if it runs, and its Java."""
+    """After Ctrl-C: stop Spark and its Java process, if they run."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Once is enough.
     errors.print("unskew: stopped")
     if "pyspark" in sys.modules:

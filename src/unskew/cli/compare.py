@@ -10,11 +10,10 @@ import typer
 from rich.table import Table
 
 from unskew.cli.completion import one_of
-from unskew.cli.outputs import check_extra, check_out_file
-from unskew.cli.settings import machines_from, partitioner_for, stream_from
-from unskew.cli.simulate import (
+from unskew.cli.options import (
     Capacities,
     InputFile,
+    Json,
     Key,
     Keys,
     LogNormal,
@@ -26,7 +25,9 @@ from unskew.cli.simulate import (
     Workers,
     Zipf,
 )
-from unskew.cli.terminal import Json, console, figure, print_json, progress_bar, waiting
+from unskew.cli.outputs import check_extra, check_out_file
+from unskew.cli.settings import machines_from, partitioner_for, stream_from
+from unskew.cli.terminal import console, figure, print_json, progress_bar, waiting
 from unskew.errors import UnknownNameError
 from unskew.partitioners import ALL, Need
 from unskew.simulator.comparing import Comparison, Found, legal
@@ -45,7 +46,7 @@ NeedName = Annotated[
 Plot = Annotated[Path | None, typer.Option(help="Also draw the schemes into this PNG file.")]
 
 UNPLANNED = ("routing-table",)
-"""Schemes that do nothing by themselves: they follow a table that somebody else drew up."""
+"""Schemes that do nothing without a table from elsewhere."""
 
 HEADINGS = {
     "max_over_mean": "max/mean",
@@ -73,7 +74,7 @@ def compare(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Try every scheme that is legal for a need on one stream, and say which to take.
+    """Simulate every scheme that is legal for a need on one stream and recommend one.
 
     Examples:
 

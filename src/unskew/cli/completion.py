@@ -1,4 +1,4 @@
-"""What a shell offers when Tab is pressed."""
+"""Shell completion of option values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 
 def one_of(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Offer the names that begin like what is typed.
+    """Complete to the names that start with the typed text.
 
     >>> one_of(["kg", "pkg", "porc"])("p")
     ['pkg', 'porc']

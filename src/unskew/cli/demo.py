@@ -1,4 +1,4 @@
-"""`unskew demo`: a straggling job on an embedded Spark, with and without unskew."""
+"""`unskew demo`: a job with a straggler on an embedded Spark, with and without unskew."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import typer
 from rich.table import Table
 
 from unskew.cli.completion import one_of
+from unskew.cli.options import Json
 from unskew.cli.outputs import check_extra, check_out_folder
 from unskew.cli.spark_progress import spark_bar
-from unskew.cli.terminal import Json, console, print_json, waiting
+from unskew.cli.terminal import console, print_json, waiting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +31,7 @@ Out = Annotated[Path, typer.Option(help="Folder for the page.")]
 
 
 def demo(data: Data = "clicks", out: Out = Path("demo-output"), as_json: Json = False) -> None:
-    """Run a costly function of skewed groups on an embedded Spark, plain and with unskew.
+    """Run a costly function on skewed groups on an embedded Spark, plain and with unskew.
 
     Checks that the results are the same, prints a table and writes a page. Example:
 
@@ -38,7 +39,7 @@ def demo(data: Data = "clicks", out: Out = Path("demo-output"), as_json: Json = 
     """
     check_extra("pyspark", "spark")
     check_out_folder(out, "--out")
-    from unskew.cli import costly_groups as job
+    from unskew.cli import demo_job as job
 
     read = job.data_named(data)
     logging.getLogger("unskew").setLevel(logging.ERROR)  # the page says what the log would

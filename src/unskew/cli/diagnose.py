@@ -1,4 +1,4 @@
-"""`unskew diagnose`: how skewed a file's key is, and what to do about it."""
+"""`unskew diagnose`: the skew of a key in a file, with a recommendation."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Annotated
 
 import typer
 
+from unskew.cli.options import Json
 from unskew.cli.outputs import check_extra, check_out_file
 from unskew.cli.spark_progress import spark_bar
 from unskew.cli.tables import check_file, read_table
-from unskew.cli.terminal import Json, print_json, waiting
+from unskew.cli.terminal import print_json, waiting
 from unskew.partitioners.contract import check_workers
 
 InputPath = Annotated[Path, typer.Argument(help="A Parquet, CSV or JSON-lines file or folder.")]
 Key = Annotated[list[str], typer.Option(help="The key column; repeat for several.")]
-Workers = Annotated[int | None, typer.Option(help="How many workers to spread the rows over.")]
+Workers = Annotated[int | None, typer.Option(help="Number of workers to spread the rows over.")]
 Sample = Annotated[
-    float | None, typer.Option(help="Share of the rows to measure; all if not given.")
+    float | None, typer.Option(help="Fraction of the rows to measure; all if not given.")
 ]
 Page = Annotated[Path | None, typer.Option("--html", help="Also write a page to this file.")]
 

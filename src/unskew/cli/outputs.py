@@ -1,4 +1,4 @@
-"""Can a result be written where it should go? Asked before minutes of work, not after them."""
+"""Checks of output paths and optional packages, made before any work starts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from unskew.errors import InputError, MissingExtraError
 
 
 def check_out_file(path: Path | None, option: str, endings: tuple[str, ...] = ()) -> None:
-    """Refuse a file that cannot be written, or of a kind that nothing here writes."""
+    """Raise unless the file can be written and has one of the `endings`."""
     if path is None:
         return
     if os.path.isdir(path):  # noqa: PTH112 - Path raises where a name is too long
-        raise InputError(f"{option} {path} is a folder; give the name of a file")
+        raise InputError(f"{option} {path} is a folder; give a file name")
     if endings and path.suffix.lower() not in endings:
         raise InputError(f"{option} {path} must end in {' or '.join(endings)}")
     _check_folder(path.parent, f"{option} {path}")
 
 
 def check_out_folder(path: Path | None, option: str) -> None:
-    """Refuse a folder that neither is there nor can be made."""
+    """Raise unless the folder exists or can be created."""
     if path is None:
         return
     nearest = path
@@ -31,7 +31,7 @@ def check_out_folder(path: Path | None, option: str) -> None:
 
 
 def check_extra(module: str, extra: str) -> None:
-    """Refuse to begin without a library that is not part of the plain installation."""
+    """Raise if `module`, which the extra installs, is missing."""
     if find_spec(module) is None:
         raise MissingExtraError(module, extra)
 

@@ -1,4 +1,4 @@
-"""`unskew rebalance`: a new routing table from the statistics of keys."""
+"""`unskew rebalance`: a new routing table from key statistics."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pyarrow as pa
 import typer
 
 from unskew.cli.completion import one_of
+from unskew.cli.options import Json
 from unskew.cli.outputs import check_out_file
 from unskew.cli.settings import parse_settings
-from unskew.cli.terminal import Json, console, print_json, waiting
+from unskew.cli.terminal import console, print_json, waiting
 from unskew.display import printable
 from unskew.errors import InputError, ParameterError
 from unskew.hashing import hash_keys
@@ -40,9 +41,9 @@ InputFile = Annotated[
 Algorithm = Annotated[
     str, typer.Option(help=f"One of {', '.join(ALL)}.", autocompletion=one_of(ALL))
 ]
-Workers = Annotated[int, typer.Option(help="How many workers there will be.")]
+Workers = Annotated[int, typer.Option(help="Number of workers after the change.")]
 Before = Annotated[
-    int | None, typer.Option(help="How many workers there were; as many, if not given.")
+    int | None, typer.Option(help="Number of workers before the change; the same if not given.")
 ]
 Base = Annotated[str, typer.Option(help="Where keys without an entry go: kg (by hash) or ring.")]
 Settings = Annotated[
@@ -89,7 +90,7 @@ def _current(table: pa.Table, workers: int, base: str) -> RoutingTable:
         return RoutingTable(workers, base=over)
     column = table["worker"]
     if column.null_count or not pa.types.is_integer(column.type):
-        raise InputError(f"worker is {column.type}, not a whole number in every row")
+        raise InputError(f"worker is {column.type}; it must be an integer in every row")
     return table_of(hash_keys(table["key"]), column.to_numpy().astype(np.int64), over)
 
 

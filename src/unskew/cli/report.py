@@ -1,4 +1,4 @@
-"""`unskew report`: the results of a folder as one page."""
+"""`unskew report`: the results in a folder as one page."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from unskew.cli.terminal import Json, console, print_json
+from unskew.cli.options import Json
+from unskew.cli.terminal import console, print_json
 from unskew.display import printable
 from unskew.errors import InputError
 from unskew.report.results.page import result_page
 from unskew.report.results.reading import read_results
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds the results.")]
-Out = Annotated[Path | None, typer.Option(help="Where the page goes; DIR/report.html by default.")]
+Out = Annotated[Path | None, typer.Option(help="File of the page; DIR/report.html by default.")]
 
 
 def report(folder: Folder, out: Out = None, as_json: Json = False) -> None:
-    """Gather the results in a folder into one page that stands alone.
+    """Collect the results in a folder into one self-contained page.
 
     Takes the JSON of diagnose, compare, demo, reproduce, bench, run, simulate and rebalance,
-    under any name that ends in .json, in the folder and below it. Other JSON files are named.
+    under any name that ends in .json, in the folder and below it. Other JSON files are listed.
 
     Examples:
 

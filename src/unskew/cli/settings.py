@@ -1,4 +1,4 @@
-"""`--set NAME=VALUE`, and the partitioner and stream that options describe."""
+"""Options parsed into settings, partitioners, streams and machines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def parse_settings(
 def partitioner_for(
     scheme: str, workers: int, settings: dict[str, str], stream: Stream
 ) -> Partitioner:
-    """Build a partitioner; one that wants the key counts gets those of the stream."""
+    """Build a partitioner; pass it the key counts of the stream if it has that field."""
     partitioner = build(scheme, workers, settings)
     if wants_counts(scheme):
         counts = KeyCounts.of(stream.chunks())
@@ -68,7 +68,7 @@ def stream_from(
             "or --lognormal MU,SIGMA"
         )
     if key and input_file is None:
-        raise ParameterError("--key names a column of --input FILE, and there is none")
+        raise ParameterError("--key requires --input FILE")
     if input_file is not None:
         return FileStream(input_file, tuple(key))
     if zipf is not None:

@@ -1,16 +1,30 @@
-"""`unskew simulate`: what a scheme does to a stream."""
+"""`unskew simulate`: balance, replicas and latency of a scheme on a stream."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 from rich.table import Table
 
 from unskew.cli.completion import one_of
+from unskew.cli.options import (
+    Capacities,
+    InputFile,
+    Json,
+    Key,
+    Keys,
+    LogNormal,
+    Messages,
+    NumberOfSources,
+    Rate,
+    Seed,
+    ServiceTime,
+    Workers,
+    Zipf,
+)
 from unskew.cli.settings import machines_from, parse_settings, partitioner_for, stream_from
-from unskew.cli.terminal import Json, console, figure, print_json, progress_bar, waiting
+from unskew.cli.terminal import console, figure, print_json, progress_bar, waiting
 from unskew.errors import ParameterError
 from unskew.partitioners import ALL
 from unskew.simulator.counting import count
@@ -27,44 +41,17 @@ Examples:
   unskew simulate --zipf 1.0 --scheme cg --workers 10 --capacities 3x5 --rate 0.8
 """
 
-InputFile = Annotated[Path | None, typer.Option("--input", help="A Parquet or CSV file.")]
-Key = Annotated[list[str] | None, typer.Option(help="Its key column; repeat for several.")]
-Zipf = Annotated[float | None, typer.Option(help="Or generate keys: Zipf with this exponent,")]
-LogNormal = Annotated[str | None, typer.Option(help="or log-normal MU,SIGMA.")]
-Keys = Annotated[int, typer.Option(help="Number of keys of a Zipf stream.")]
-Messages = Annotated[int, typer.Option(help="Length of a generated stream.")]
-Seed = Annotated[int, typer.Option(help="Another seed, another generated stream.")]
 Scheme = Annotated[
     str,
     typer.Option(help="kg, pkg, cg ...; a wrong name lists them all.", autocompletion=one_of(ALL)),
 ]
-Workers = Annotated[int, typer.Option(help="How many workers.")]
-NumberOfSources = Annotated[int, typer.Option("--sources", help="How many sources route it.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the scheme, or source-by=key."),
 ]
-Capacities = Annotated[
-    str | None,
-    typer.Option(
-        help="Simulate queues too. Relative speeds: equal, 3x5 (3 workers 5 times as fast), or a "
-        "number per worker such as 1,1,5; '3x5; 5x4@6000000' changes after so many messages."
-    ),
-]
-Rate = Annotated[
-    float | None, typer.Option(help="Arrivals relative to what all workers can do: 0.8.")
-]
-ServiceTime = Annotated[
-    str | None,
-    typer.Option(
-        "--service",
-        help="Work of a row: constant, per-key or per-row.",
-        autocompletion=one_of(["constant", "per-key", "per-row"]),
-    ),
-]
 Aggregate = Annotated[
     float | None,
-    typer.Option(help="With queues: seconds after which workers send partial states on."),
+    typer.Option(help="With queues: seconds between flushes of partial states."),
 ]
 
 
@@ -86,16 +73,18 @@ def simulate(
     aggregate: Aggregate = None,
     as_json: Json = False,
 ) -> None:
-    """Route a stream by a scheme and report balance and replicas, and with queues latency."""
+    """Route a stream by a scheme; report balance and replicas, and latency with queues."""
     wanted = parse_settings(settings or [])
     source_by = cast(SourceBy, wanted.pop("source_by", "turn"))
     stream = stream_from(input_file, key or [], zipf, lognormal, keys, messages, seed)
     machines = machines_from(workers, capacities, rate, service, seed)
     if aggregate is not None and not machines:
-        raise ParameterError(f"--aggregate {aggregate} needs time; give --rate or --capacities too")
+        raise ParameterError(
+            "--aggregate requires the queueing simulation; add --rate or --capacities"
+        )
     if machines and source_by != "turn":
         raise ParameterError(
-            "source-by=key has no queues; leave out --capacities, --rate, --service"
+            "source-by=key works without queues only; remove --capacities, --rate and --service"
         )
     with waiting("Preparing the stream"):
         partitioner = partitioner_for(scheme, workers, wanted, stream)

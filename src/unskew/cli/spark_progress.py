@@ -1,4 +1,4 @@
-"""How far the Spark jobs of a command are."""
+"""A progress bar of the Spark jobs that a command runs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _EVERY = 0.3
 
 
-class Standing(NamedTuple):
-    """What the stages that run have done."""
+class ActiveStages(NamedTuple):
+    """Completed tasks, all tasks and rows read of the active stages."""
 
     tasks: int
     of: int
@@ -29,7 +29,7 @@ class Standing(NamedTuple):
 
 @contextmanager
 def spark_bar(what: str, spark: SparkSession, shown: bool = True) -> Iterator[None]:
-    """A bar of Spark's tasks, with rows a second, while the block runs its jobs.
+    """Show a bar of Spark's tasks and rows per second while the block runs its jobs.
 
     The block keeps the main thread: Ctrl-C reaches it there, and Spark cancels its jobs.
     """
@@ -62,8 +62,8 @@ def _follow(spark: SparkSession, bar: Progress, task: TaskID, done: threading.Ev
     started, before = time.monotonic(), 0
     while not done.wait(_EVERY):
         try:
-            now = standing(spark)
-        except Exception:  # Whatever ends the session must not be told by its bar.
+            now = active_stages(spark)
+        except Exception:  # The block reports why the session ended, not its bar.
             return
         if not now.of:
             continue
@@ -75,8 +75,8 @@ def _follow(spark: SparkSession, bar: Progress, task: TaskID, done: threading.Ev
                    tasks=f"{now.tasks} of {now.of} tasks")  # fmt: skip
 
 
-def standing(spark: SparkSession) -> Standing:
-    """Tasks and rows of the stages that run; rows are those that finished tasks have read."""
+def active_stages(spark: SparkSession) -> ActiveStages:
+    """Tasks and rows of the active stages; only finished tasks report the rows that they read."""
     context: Any = spark.sparkContext
     stages = context._jsc.sc().statusStore().activeStages()
     tasks = of = rows = 0
@@ -85,4 +85,4 @@ def standing(spark: SparkSession) -> Standing:
         tasks += stage.numCompleteTasks()
         of += stage.numTasks()
         rows += stage.inputRecords() + stage.shuffleReadRecords()
-    return Standing(tasks, of, rows)
+    return ActiveStages(tasks, of, rows)

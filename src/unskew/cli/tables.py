@@ -1,4 +1,4 @@
-"""Files as DataFrames of an embedded Spark."""
+"""Input files as DataFrames of an embedded Spark."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CSV, JSON, LINES = (
 
 
 def check_file(path: Path, lines: bool = False) -> None:
-    """Refuse what Spark could not read, before it takes ten seconds to start."""
+    """Raise if Spark cannot read the file, before Spark takes ten seconds to start."""
     known = {*CSV, *JSON, *(LINES if lines else ())}
     if not os.path.exists(path):  # noqa: PTH110 - Path raises where a name is too long
-        raise InputError(f"there is no file {path}")
+        raise InputError(f"file not found: {path}")
     if path.is_file() and path.suffix.lower() not in known:
         with path.open("rb") as file:
             if file.read(4) != b"PAR1":

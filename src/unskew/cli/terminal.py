@@ -1,13 +1,11 @@
-"""What the commands share: consoles, progress, tables, JSON."""
+"""Terminal output that commands share: consoles, progress bars, numbers, JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -28,8 +26,6 @@ from unskew.display import escaped_json
 console = Console()
 errors = Console(stderr=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-
 
 def print_json(document: object) -> None:
     """Print a document as JSON, for programs to read."""
@@ -37,7 +33,7 @@ def print_json(document: object) -> None:
 
 
 def figure(value: object) -> str:
-    """A number in few characters, thousands apart; anything else as it is.
+    """Format a number briefly, with thousands separators; anything else as it is.
 
     >>> figure(20_000), figure(5734110.2), figure(0.08348), figure(True)
     ('20,000', '5,734,110', '0.08348', 'True')
@@ -49,7 +45,7 @@ def figure(value: object) -> str:
 
 
 class RateColumn(ProgressColumn):
-    """How many of something pass in a second."""
+    """Units per second."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -62,7 +58,7 @@ class RateColumn(ProgressColumn):
 
 
 def rate(speed: float, unit: str) -> str:
-    """A speed in few characters.
+    """Format a speed briefly.
 
     >>> rate(1_234_567, "rows"), rate(950, "rows"), rate(0.25, "cells")
     ('1.23 M rows/s', '950 rows/s', '0.25 cells/s')
@@ -73,36 +69,31 @@ def rate(speed: float, unit: str) -> str:
     return f"{speed:.3g} {unit}/s"
 
 
-@contextmanager
-def progress_bar(what: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on the terminal's error channel while the block runs; call the result to advance it."""
-    with Progress(
+def _bars(unit: str, shown: bool) -> Progress:
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=20),
         TaskProgressColumn(),
-        RateColumn("rows"),
+        RateColumn(unit),
         TimeRemainingColumn(compact=True),
         console=errors,
         transient=True,
         disable=not (shown and errors.is_terminal),
-    ) as bar:
+    )
+
+
+@contextmanager
+def progress_bar(what: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on stderr while the block runs; call the result to advance it."""
+    with _bars("rows", shown) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
 
 
 @contextmanager
 def figure_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar per figure; call the result with a figure's name, its cells done and their number."""
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TaskProgressColumn(),
-        RateColumn("cells"),
-        TimeRemainingColumn(compact=True),
-        console=errors,
-        transient=True,
-        disable=not (shown and errors.is_terminal),
-    ) as bars:
+    """Show a bar per figure; call the result with its name, cells done and cells in all."""
+    with _bars("cells", shown) as bars:
         tasks: dict[str, TaskID] = {}
 
         def advance(figure: str, done: int, cells: int) -> None:
@@ -115,7 +106,7 @@ def figure_bar(shown: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def waiting(what: str) -> Iterator[Callable[[str], None]]:
-    """The time that passes, where nobody knows how much is left; call the result to say more."""
+    """Show a spinner and the elapsed time; call the result to change the text."""
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from unskew.cli.terminal import Json, console, print_json
+from unskew.cli.options import Json
+from unskew.cli.terminal import console, print_json
 from unskew.errors import InputError, ParameterError
 from unskew.report.live.access import is_local
 from unskew.report.live.history import History
@@ -22,11 +23,11 @@ Where = Annotated[
         metavar="DIR|CHECKPOINT", help="The stream's checkpoint, or the folder of batches.jsonl."
     ),
 ]
-Port = Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.")]
+Port = Annotated[int, typer.Option(help="Port of the page; 0 picks a free one.")]
 Host = Annotated[
     str,
     typer.Option(
-        help="Address to listen on. Other machines reach all but 127.0.0.1: with a token."
+        help="Address to listen on. Other machines can reach any but 127.0.0.1, with a token."
     ),
 ]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]
@@ -39,10 +40,10 @@ def watch(
     open_page: Open = False,
     as_json: Json = False,
 ) -> None:
-    """Follow a running stream on a page of this machine, until Ctrl-C. Needs no Spark.
+    """Serve a live page of a running stream until Ctrl-C. Needs no Spark.
 
-    It only reads: the JSON lines that unskew.streaming.stateful leaves in its checkpoint, and
-    unskew.streaming.watch(spark, folder=...) in its folder.
+    It only reads the JSON lines that unskew.streaming.stateful writes into its checkpoint, or
+    unskew.streaming.watch(spark, folder=...) into its folder.
 
     Examples:
 
@@ -56,7 +57,7 @@ def watch(
         raise ParameterError(f"--port {port} is not in 0..65535")
     history = History(lines_file(where))
     history.update()
-    # Ctrl-C is how the user is told to end it, at any moment: that is no failure.
+    # Ctrl-C is the documented way to end it, not a failure.
     with suppress(KeyboardInterrupt), _server(host, port, history) as server:
         if as_json:
             print_json({"url": server.url, "lines": str(history.path)})
@@ -73,14 +74,14 @@ def _server(host: str, port: int, history: History) -> LiveServer:
         return LiveServer(host, port, history)
     except OSError as error:
         raise InputError(
-            f"cannot listen on {host}:{port} ({error.strerror}); give another --port, or 0 for a "
+            f"cannot listen on {host}:{port} ({error.strerror}); choose another --port, or 0 for a "
             "free one"
         ) from error
 
 
 def _how(host: str) -> str:
     if is_local(host):
-        return "Only this machine can open it. Ctrl-C ends it; the stream does not notice."
+        return "Only this machine can open it. Ctrl-C stops the page, not the stream."
     return (
-        "Whoever has this address with its token can open it; nothing is encrypted. Ctrl-C ends it."
+        "Anyone with this address and its token can open it; nothing is encrypted. Ctrl-C stops it."
     )

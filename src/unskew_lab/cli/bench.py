@@ -9,8 +9,9 @@ import typer
 from rich.table import Table
 
 from unskew.cli.completion import one_of
+from unskew.cli.options import Json
 from unskew.cli.outputs import check_extra
-from unskew.cli.terminal import Json, console, errors, print_json, waiting
+from unskew.cli.terminal import console, errors, print_json, waiting
 from unskew.errors import InputError, UnknownNameError
 from unskew_lab.benchmarks import ALL, WITHOUT_SPARK, Measurement
 

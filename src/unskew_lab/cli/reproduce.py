@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from unskew.cli.completion import one_of
+from unskew.cli.options import Json
 from unskew.cli.outputs import check_extra, check_out_folder
-from unskew.cli.terminal import Json, console, figure_bar, print_json
+from unskew.cli.terminal import console, figure_bar, print_json
 from unskew.errors import InputError, MissingExtraError, ParameterError, UnknownNameError
 from unskew.partitioners.contract import check_seed
 from unskew_lab.cluster import PAPERS as ON_CLUSTER

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unskew.cli.completion import one_of
+from unskew.cli.options import Json
 from unskew.cli.outputs import check_extra
 from unskew.cli.settings import parse_settings
 from unskew.cli.spark_progress import spark_bar
 from unskew.cli.tables import check_file, read_table, renamed
-from unskew.cli.terminal import Json, console, print_json, waiting
+from unskew.cli.terminal import console, print_json, waiting
 from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.partitioners import check_legal
 from unskew.partitioners.contract import check_workers

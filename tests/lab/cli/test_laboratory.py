@@ -35,7 +35,7 @@ def test_partial_states_are_sent_on(run):
         (["--capacities", "9x2"], "9 is not in 0..workers=5"),
         (["--rate", "0"], "rate=0.0"),
         (["--service", "never"], "constant, per-key, per-row"),
-        (["--aggregate", "5"], "needs time"),
+        (["--aggregate", "5"], "requires the queueing simulation"),
         (["--rate", "0.5", "--set", "source-by=key"], "source-by=key has no queues"),
     ],
 )

@@ -68,7 +68,7 @@ def test_columns_of_other_names(run, spark, tmp_path):
         (["wordcount", "--scheme", "sg"], "sg does not guarantee mergeable"),
         (["wordcount", "--scheme", "kg", "--compare"], "remove --scheme kg"),
         (["wordcount", "--workers", "0"], "workers=0"),
-        (["wordcount", "--input", "nowhere.txt"], "there is no file nowhere.txt"),
+        (["wordcount", "--input", "nowhere.txt"], "file not found: nowhere.txt"),
         (["enrich", "--batches", "3"], "remove --batches 3"),
         (["wordcount", "--batches", "0"], "--batches 0 is not at least 1"),
         (["self-join", "--scheme", "pkg"], "no scheme 'pkg'"),

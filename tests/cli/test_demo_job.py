@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unskew.cli import costly_groups as job
+from unskew.cli import demo_job as job
 from unskew.errors import UnknownNameError
 from unskew.testing import assert_same_result, skewed
 

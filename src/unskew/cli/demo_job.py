@@ -1,4 +1,4 @@
-"""The job of the demo: a costly function of each group of a skewed table, run in several ways.
+"""The job of `unskew demo`: a costly function of each group of a skewed table, in three ways.
 
 The cost of a row is emulated by sleeping, so that the spread of rows over tasks decides and not
 the number of cores: a laptop shows what a cluster of as many slots would do.
