@@ -1,4 +1,4 @@
-"""Text from data, escaped for display on a terminal, a page or a plot, or in a CSV file.
+"""Data escaped for display on a terminal, a page or a plot or in a CSV file; HTML documents.
 
 A key may hold anything: escape sequences that repaint a terminal, marks that turn the reading
 direction, a megabyte of one letter, a formula that a spreadsheet would run. Whatever displays a
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from html import escape
 from typing import Any
 
 WIDTH = 60
@@ -83,6 +84,20 @@ def escaped_json(document: str) -> str:
     '{"key": "a\\u202eb"}'
     """
     return re.sub(r"(?!\n)" + _UNSEEN.pattern, _json_escape, document)
+
+
+def html_document(title: str, body: str, head: str = "") -> str:
+    """A whole HTML document that follows the reader's colour scheme; `body` and `head` are HTML.
+
+    >>> html_document("a < b", "<p>text</p>").splitlines()[-1]
+    '<title>a &lt; b</title></head><body><p>text</p></body></html>'
+    """
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark">{head}\n'
+        f"<title>{escape(title)}</title></head><body>{body}</body></html>\n"
+    )
 
 
 def _visible(text: str) -> str:

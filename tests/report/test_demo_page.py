@@ -14,7 +14,7 @@ REPORT = {
 
 
 def test_bars_are_to_scale_and_differences_are_marked():
-    page = demo_page(REPORT, "<html><body><p>diagnosis</p></body></html>")
+    page = demo_page(REPORT, "<p>diagnosis</p>")
     assert "width:100.0%" in page
     assert "width:25.0%" in page
     assert "margin-left:12.5%" in page
@@ -23,6 +23,6 @@ def test_bars_are_to_scale_and_differences_are_marked():
 
 
 def test_names_are_escaped_and_nothing_is_loaded():
-    page = demo_page(REPORT, "<body></body>")
+    page = demo_page(REPORT, "")
     assert "plain &lt;b&gt;Spark" in page
     assert "http" not in page

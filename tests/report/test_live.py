@@ -120,9 +120,9 @@ def test_lines_that_are_not_records_are_passed_over(tmp_path):
 
 
 def test_where_the_lines_are(tmp_path):
-    with pytest.raises(InputError, match="have the stream write it"):
+    with pytest.raises(InputError, match="create it with unskew"):
         lines_file(tmp_path)
-    with pytest.raises(InputError, match="there is no folder"):
+    with pytest.raises(InputError, match="folder not found"):
         lines_file(tmp_path / "nothing")
     found = streams.write(tmp_path / "checkpoint" / "unskew", 0, 1)
     assert lines_file(tmp_path / "checkpoint") == lines_file(found) == found
@@ -221,7 +221,7 @@ def test_refusals(run, tmp_path):
             ["watch", str(tmp_path), "--host", "no.such.host.invalid", "--port", "0"],
             "cannot listen",
         ),
-        (["watch", str(tmp_path / "x")], "there is no folder"),
+        (["watch", str(tmp_path / "x")], "folder not found"),
     ):
         code, _, err = run(*words)
         assert (code, said in err) == (2, True), err

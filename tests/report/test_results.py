@@ -93,6 +93,6 @@ def test_refusals(run, tmp_path):
     code, _, err = run("report", str(tmp_path))
     assert (code, "--json >" in err) == (2, True)
     code, _, err = run("report", str(tmp_path / "nothing"))
-    assert (code, "there is no folder" in err) == (2, True)
+    assert (code, "folder not found" in err) == (2, True)
     with pytest.raises(InputError):
         read_results(tmp_path)

@@ -123,7 +123,7 @@ def _write_page(rows: DataFrame, report: dict[str, Any], out: Path) -> None:
         found = diagnose(rows, "key", workers=report["slots"])
         out.mkdir(parents=True, exist_ok=True)
         page = out / "demo.html"
-        page.write_text(demo_page(report, found.to_html()), encoding="utf-8")
+        page.write_text(demo_page(report, found._repr_html_()), encoding="utf-8")
         # `unskew report` takes these up.
         for name, content in (("demo", report), ("diagnose", found.as_dict())):
             (out / f"{name}.json").write_text(json.dumps(content, indent=1), encoding="utf-8")

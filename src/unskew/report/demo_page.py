@@ -1,10 +1,12 @@
-"""The demo's results and the diagnosis of its key, as one page with nothing to load."""
+"""The page of the demo: its results and the diagnosis of its key, self-contained."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
 from typing import Any
+
+from unskew.display import html_document
 
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#1f2430;background:#fff;margin:2rem auto;
@@ -21,14 +23,11 @@ margin:.4rem 0}
 
 
 def demo_page(report: Mapping[str, Any], diagnosis: str) -> str:
-    """One bar per run, the ideal beside them, and the diagnosis below."""
+    """One bar per run, the ideal beside them, and below the diagnosis, which is HTML."""
     longest = max(run["seconds"] for run in report["runs"])
     bars = "".join(_bar(run, longest) for run in report["runs"])
     ideal = 100 * report["ideal"] / longest
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>unskew demo</title><style>{_STYLE}</style></head><body>"
+    body = (
         f"<h1>{report['rows']:,} rows, {report['slots']} slots: plain Spark and unskew</h1>"
         "<p>A function of each group, 0.2&nbsp;ms a row, on an embedded Spark. "
         "All runs give the same rows unless marked.</p>"
@@ -36,8 +35,9 @@ def demo_page(report: Mapping[str, Any], diagnosis: str) -> str:
         '<div class="run"><span></span><span>'
         f'<span class="ideal" style="margin-left:{ideal:.1f}%">spread perfectly: '
         f"{report['ideal']:.1f}&nbsp;s</span></span></div>"
-        f"{_body_of(diagnosis)}</body></html>\n"
+        f"{diagnosis}"
     )
+    return html_document("unskew demo", body, f"<style>{_STYLE}</style>")
 
 
 def _bar(run: Mapping[str, Any], longest: float) -> str:
@@ -49,7 +49,3 @@ def _bar(run: Mapping[str, Any], longest: float) -> str:
         f'<div><div class="bar" style="width:{width:.1f}%"></div></div>'
         f"<span>{run['seconds']:.1f}&nbsp;s, {verdict}</span></div>"
     )
-
-
-def _body_of(page: str) -> str:
-    return page.split("<body>", 1)[1].split("</body>", 1)[0]

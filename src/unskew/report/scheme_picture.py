@@ -1,4 +1,4 @@
-"""Every scheme on one stream: how level it is, and what that costs in replicas."""
+"""A picture of every scheme on one stream: balance and replicas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A diagnosis as HTML. Keys are data, whoever wrote them: all text is escaped."""
+"""The diagnosis of a key as HTML. Keys are untrusted data: all text is escaped."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from unskew.display import printable
+from unskew.display import html_document, printable
 
 if TYPE_CHECKING:
     from unskew._spark.diagnosis.keys import Diagnosis
 
-# Colours that go with a light page and a dark one: a notebook's theme is not ours to know.
+HEADS = ("scheme", "guarantee", "max/mean", "replicas", "executes")
+
+# Colours for light and dark pages alike: the theme of a notebook is unknown.
 STYLE = """
 .unskew{font:14px/1.5 system-ui,sans-serif;max-width:60rem}
 .unskew table{border-collapse:collapse;margin:.8rem 0}
@@ -26,14 +28,9 @@ border-bottom:1px solid rgba(128,128,128,.3)}
 
 
 def page(diagnosis: Diagnosis) -> str:
-    """A whole document, with nothing to load."""
-    title = escape(f"Skew of {printable(', '.join(diagnosis.key))}")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
-        f'content="light dark"><title>{title}</title>'
-        f"</head><body>{fragment(diagnosis)}</body></html>\n"
-    )
+    """A self-contained document."""
+    title = f"Skew of {printable(', '.join(diagnosis.key))}"
+    return html_document(title, fragment(diagnosis))
 
 
 def fragment(diagnosis: Diagnosis) -> str:
@@ -48,7 +45,7 @@ def fragment(diagnosis: Diagnosis) -> str:
             f"<p><b>{escape(advice.scheme)}</b>: {escape(advice.why)}<br>"
             f"<code>{escape(advice.code)}</code></p>",
             table(("heaviest key", "rows", "share", ""), _key_rows(diagnosis)),
-            table(("scheme", "promise", "max/mean", "replicas", "runs"), _scheme_rows(diagnosis)),
+            table(HEADS, _scheme_rows(diagnosis)),
             f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in diagnosis.spark)}</ul>",
             f"<p>Measured by {escape(diagnosis.statistics)}.</p></div>",
         ]
@@ -74,7 +71,7 @@ def _scheme_rows(diagnosis: Diagnosis) -> Iterable[tuple[str, Sequence[str]]]:
                 escape(each.need),
                 f"{each.max_over_mean:.3f}",
                 f"{each.replicas:,}",
-                "native" if each.native else "on line",
+                "native" if each.native else "Python UDF",
             ),
         )
 

@@ -1,4 +1,4 @@
-"""A diagnosis of state as text and as HTML."""
+"""The diagnosis of state stores as text and as HTML."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.markup import escape as plain
 from rich.table import Table
 
 from unskew._spark.diagnosis.html import STYLE, table
+from unskew.display import html_document
 
 if TYPE_CHECKING:
     from unskew._spark.diagnosis.state import StateDiagnosis
@@ -33,14 +34,8 @@ def print_state(diagnosis: StateDiagnosis) -> None:
 
 
 def page(diagnosis: StateDiagnosis) -> str:
-    """A whole document, with nothing to load."""
-    title = escape(f"State of {diagnosis.checkpoint}")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
-        f'content="light dark"><title>{title}</title>'
-        f"</head><body>{fragment(diagnosis)}</body></html>\n"
-    )
+    """A self-contained document."""
+    return html_document(f"State of {diagnosis.checkpoint}", fragment(diagnosis))
 
 
 def fragment(diagnosis: StateDiagnosis) -> str:

@@ -41,14 +41,14 @@ def _keys(diagnosis: Diagnosis) -> Table:
 
 def _schemes(diagnosis: Diagnosis) -> Table:
     numbers = _numbers("max/mean", "replicas")
-    table = Table("scheme", "promise", *numbers, "runs", title="Forecast")
+    table = Table("scheme", "guarantee", *numbers, "executes", title="Forecast")
     for each in diagnosis.schemes:
         table.add_row(
             each.scheme,
             each.need,
             f"{each.max_over_mean:.3f}",
             f"{each.replicas:,}",
-            "native" if each.native else "on line",
+            "native" if each.native else "Python UDF",
         )
     return table
 

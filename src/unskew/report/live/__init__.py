@@ -1,1 +1,1 @@
-"""A page on this machine that follows a running stream; reads what the stream writes, no more."""
+"""The live page of a running stream; it only reads what the stream writes."""

@@ -1,4 +1,4 @@
-"""Who may see the page: this machine, or whoever has the token."""
+"""Access control of the live page: this machine, or anyone with the token."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def is_local(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rule of one server. Without a token only pages of this very machine are answered."""
+    """The rule of one server. Without a token only requests from this machine are answered."""
 
     token: str | None
 
     @classmethod
     def of(cls, host: str) -> Access:
-        """A server that other machines reach wants a token."""
+        """A server that other machines can reach requires a token."""
         return cls(None if is_local(host) else secrets.token_urlsafe(24))
 
     def allows(self, host: str | None, cookie: str | None) -> bool:
         """By the Host header, which a page of another site cannot choose, or by the cookie."""
         if self.token is None:
-            # A name that somebody points at 127.0.0.1 would let his page read ours.
+            # DNS rebinding: a foreign host name that points to 127.0.0.1 must not read our page.
             return host is not None and is_local(urlsplit(f"//{host}").hostname or "")
         return self.fits(_cookie(cookie))
 

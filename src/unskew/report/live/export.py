@@ -1,4 +1,4 @@
-"""The history as CSV, for a spreadsheet."""
+"""The history of a stream as CSV, safe for spreadsheets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All batches of a stream so far, read from its file as it grows."""
+"""The batches of a stream so far, read from its file as it grows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unskew.display import printable
 from unskew.report.live.lines import FIGURES, presented, records
 
 KEPT = 100_000
-"""Batches that are remembered, the newest."""
+"""The number of newest batches that are kept."""
 
 
 class History:
@@ -27,9 +27,9 @@ class History:
         self.kept = kept
         self._lock = threading.Lock()
         self._read = 0
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._offset = 0
         self._file: tuple[int, int] | None = None
         self._began = self._read
@@ -37,19 +37,19 @@ class History:
         self._records: dict[int, dict[str, Any]] = {}
 
     def update(self) -> None:
-        """Read on. A file that was replaced or cut is read anew."""
+        """Read what was appended. A file that was replaced or truncated is read from the start."""
         with self._lock:
             try:
                 self._update()
             except FileNotFoundError:
-                return  # What is known stays on the page; the file may come again.
+                return  # The page keeps what it has; the file may return.
 
     def _update(self) -> None:
         with self.path.open("rb") as file:
             status = self.path.stat()
             name = (status.st_dev, status.st_ino)
             if name != self._file or status.st_size < self._offset:
-                self._forget()
+                self._reset()
                 self._file = name
             file.seek(self._offset)
             # The last line may be half written: it is left for the next time.
@@ -65,7 +65,7 @@ class History:
     def since(self, number: int) -> dict[str, Any]:
         """The figures of records after a number, as columns, and the newest batch as a whole.
 
-        A number of an earlier file, or one that is not reached yet, means that all is told.
+        For a number of an earlier file, or one not reached yet, all records are returned.
         """
         with self._lock:
             anew = not self._began < number <= self._read

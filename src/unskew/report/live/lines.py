@@ -1,4 +1,4 @@
-"""Where a stream writes its records, and what a record holds.
+"""The record file of a stream: where it is and what a record holds.
 
 Nothing here imports Spark: the page starts at once, and where no Java is.
 """
@@ -32,7 +32,7 @@ FIGURES = (
 """The numbers of a record that are drawn over time."""
 
 _DEPTH = 3
-_HOW = "have the stream write it: unskew.streaming.watch(spark, folder=...) before the query starts"
+_HOW = "create it with unskew.streaming.watch(spark, folder=...) before the query starts"
 
 
 def lines_file(where: Path) -> Path:
@@ -40,7 +40,7 @@ def lines_file(where: Path) -> Path:
     if where.is_file():
         return where
     if not where.is_dir():
-        raise InputError(f"there is no folder {where}; give the stream's checkpoint, or the folder "
+        raise InputError(f"folder not found: {where}; give the stream's checkpoint, or the folder "
                          "that unskew.streaming.watch writes to")  # fmt: skip
     for depth in range(_DEPTH):
         found = sorted(where.glob("*/" * depth + LINES))
@@ -53,7 +53,7 @@ def lines_file(where: Path) -> Path:
 
 
 def records(lines: Iterator[bytes]) -> Iterator[dict[str, Any]]:
-    """The records of whole lines; a line that a crash cut short is passed over."""
+    """The records of whole lines; a line truncated by a crash is skipped."""
     for line in lines:
         try:
             record = json.loads(line)
@@ -68,12 +68,12 @@ def records(lines: Iterator[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def presented(record: dict[str, Any]) -> dict[str, Any]:
-    """A record with its keys as they are shown; only those that are looked at take that time."""
+    """A record with printable keys; made only for records that are displayed."""
     return {**record, "hottest": [(printable(key), load) for key, load in record["hottest"]]}
 
 
 def _number(value: Any) -> float | None:
-    """A figure, whatever the file says: what is no finite number is not known."""
+    """A finite number, or None for anything else in the file."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if abs(value) < float("inf") else None

@@ -1,4 +1,4 @@
-"""The page's server: a few read-only answers, nothing loaded from elsewhere."""
+"""The server of the live page: a few read-only answers, nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Query = Mapping[str, list[str]]
 
 
 class LiveServer(ThreadingHTTPServer):
-    """Serves one history; `port` 0 takes a free one."""
+    """Serves one history; `port` 0 picks a free one."""
 
     daemon_threads = True
 
@@ -46,7 +46,7 @@ class LiveServer(ThreadingHTTPServer):
         super().__init__((host, port), Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that is closed while it is answered is nobody's fault."""
+        """Ignore connections that the page closed before the answer was complete."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -59,7 +59,7 @@ class LiveServer(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request. There is no method but GET and HEAD, so nothing can be changed."""
+    """One request. Only GET and HEAD exist, so nothing can be changed."""
 
     server_version = "unskew"
     sys_version = ""
@@ -72,17 +72,17 @@ class Handler(BaseHTTPRequestHandler):
         super().__init__(request, address, server)
 
     def do_GET(self) -> None:
-        """Answer, if the one who asks may see it."""
+        """Answer if access is allowed."""
         try:
             address = urlsplit(self.path)
             query = parse_qs(address.query, max_num_fields=10)
         except ValueError:
-            self._answer(HTTPStatus.BAD_REQUEST, b"That is no address.\n", "text/plain")
+            self._answer(HTTPStatus.BAD_REQUEST, b"Bad request.\n", "text/plain")
             return
         if address.path == "/" and self.access.fits(query.get("token", [None])[0]):
             self._let_in()
         elif not self.access.allows(self.headers.get("Host"), self.headers.get("Cookie")):
-            self._answer(HTTPStatus.FORBIDDEN, b"Not without the token.\n", "text/plain")
+            self._answer(HTTPStatus.FORBIDDEN, b"Token required.\n", "text/plain")
         else:
             self._route(address.path, query)
 
@@ -100,7 +100,7 @@ class Handler(BaseHTTPRequestHandler):
         elif path[1:] in _PARTS:
             self._part(path[1:])
         else:
-            self._answer(HTTPStatus.NOT_FOUND, b"There is no such page.\n", "text/plain")
+            self._answer(HTTPStatus.NOT_FOUND, b"Not found.\n", "text/plain")
 
     def _part(self, name: str) -> None:
         self._answer(HTTPStatus.OK, static(name), _TYPES[name.rpartition(".")[2]])
@@ -122,7 +122,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.OK, body, "application/json")
 
     def _let_in(self) -> None:
-        """Take the token out of the address bar, and with it out of the browser's history."""
+        """Move the token from the address bar, and the browser's history, into a cookie."""
         self.send_response(HTTPStatus.SEE_OTHER)
         self.send_header("Location", "/")
         self.send_header(
@@ -149,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """A request a second is not worth a line each."""
+        """Log nothing: the page sends a request every second."""
 
 
 def static(name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The few HTML parts that every section is made of. What comes from data is escaped here."""
+"""HTML building blocks of the sections; text from data is escaped here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All results of a folder as one page: no script, nothing to load, light, dark and on paper."""
+"""All results of a folder as one self-contained page, without scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from unskew import __version__
-from unskew.display import printable
+from unskew.display import html_document, printable
 from unskew.report.results.markup import Html, code, paragraph, table, text
 from unskew.report.results.reading import Result
 from unskew.report.results.sections import SECTIONS, Section
@@ -36,28 +36,27 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def result_page(folder: Path, results: Sequence[Result]) -> tuple[str, list[Result]]:
-    """The page, and the files that it could only name."""
+    """The page, and the files that were not recognised."""
     made = [(result, _section(result)) for result in results]
     sections = [(result, section) for result, section in made if section is not None]
     others = [_refused(result) for result, section in made if section is None]
     name = printable(str(folder))
     style = (files("unskew.report") / "page.css").read_text(encoding="utf-8")
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f"<style>{style}{_STYLE}</style>"
+    )
     parts = [
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-        f"<title>unskew report: {text(name)}</title>",
-        f"<style>{style}{_STYLE}</style></head><body>",
         f'<header><h1>Results in <span class="key">{text(name)}</span></h1>',
-        paragraph(f"{len(sections)} results, gathered {time.strftime('%Y-%m-%d %H:%M %Z')} by "
+        paragraph(f"{len(sections)} results, collected {time.strftime('%Y-%m-%d %H:%M %Z')} by "
                   f"unskew {__version__}.", name="soft"),
         "</header><main>",
         _contents(sections),
         *(_card(number, result, section) for number, (result, section) in enumerate(sections)),
         _unknown(others),
-        "</main></body></html>\n",
+        "</main>",
     ]  # fmt: skip
-    return "".join(parts), others
+    return html_document(f"unskew report: {name}", "".join(parts), head), others
 
 
 def _section(result: Result) -> Section | None:
@@ -66,7 +65,7 @@ def _section(result: Result) -> Section | None:
     try:
         return SECTIONS[result.kind](result.content, result.path)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, IndexError):
-        return None  # The names fit and the values do not: whoever wrote it was not us.
+        return None  # The fields fit and their values do not: not written by unskew.
 
 
 def _refused(result: Result) -> Result:

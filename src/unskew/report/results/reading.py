@@ -10,7 +10,7 @@ from typing import Any
 from unskew.errors import InputError
 
 MOST_BYTES = 64 << 20
-"""A larger file is none of ours."""
+"""No result of unskew is larger."""
 
 SHAPES: dict[str, tuple[type, set[str]]] = {
     "diagnose": (dict, {"rows", "keys", "top", "schemes", "recommendation"}),
@@ -23,12 +23,12 @@ SHAPES: dict[str, tuple[type, set[str]]] = {
     "simulate": (dict, {"scheme", "workers", "messages", "max_over_mean"}),
     "rebalance": (dict, {"algorithm", "workers", "max_over_mean", "migrated_keys"}),
 }
-"""What each command's JSON has; the first that fits is it, and the page has them in this order."""
+"""Fields of each command's JSON; the first match decides. The page has them in this order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A file, what it is, and what it says. One that is not recognised has a reason instead."""
+    """A file with its kind and content, or with the reason why it was not recognised."""
 
     path: Path
     name: str
@@ -40,7 +40,7 @@ class Result:
 def read_results(folder: Path) -> list[Result]:
     """Every JSON file below a folder, by kind and name; those not recognised at the end."""
     if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}; give the one that holds the results")
+        raise InputError(f"folder not found: {folder}; give the one that holds the results")
     paths = [path for path in sorted(folder.rglob("*.json")) if not _is_part(path, folder)]
     if not paths:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Each kind of result as a section: one line that says what came out, and the figures."""
+"""Sections of the report, one for each kind of result: outcome, tables and pictures."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _heading(words: str) -> Html:
 
 
 _COLUMNS = {
-    "need": "promise",
+    "need": "guarantee",
     "latency_p99": "p99, s",
     "latency_mean": "mean, s",
     "max_over_mean": "max/mean",
