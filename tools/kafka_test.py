@@ -28,8 +28,8 @@ from typing import Any
 import pyarrow.dataset as ds
 from kafka_jars import Jars, UnavailableError, fetch
 
-from unskew.testing.kafka_broker import KafkaBroker
-from unskew.testing.processes import Started, stop_on_sigterm
+from unskew.testing.cluster.kafka_broker import KafkaBroker
+from unskew.testing.cluster.processes import Started, stop_on_sigterm
 
 ROOT = Path(__file__).parent.parent
 PARTITIONS = 8

@@ -1,4 +1,4 @@
-"""A cluster of processes: its slots, speeds and logs; what it refuses. Half a minute to start."""
+"""The local cluster: its slots, speeds and logs, and what it rejects."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from unskew.errors import ParameterError
 from unskew.testing import LocalCluster, Machine, emulated_work, machine_speed
-from unskew.testing.emulation import SPEED_FILE
-from unskew.testing.processes import Started, stop_all, wait_until
+from unskew.testing.cluster.emulation import SPEED_FILE
+from unskew.testing.cluster.processes import Started, stop_all, wait_until
 
 
 def test_impossible_machines_are_refused():
@@ -42,7 +42,7 @@ def test_processes_end_by_their_ids(tmp_path):
     stubborn = "trap '' TERM; touch ready; while true; do sleep 0.05; done"
     started = [Started.of(["sh", "-c", stubborn], os.environ, tmp_path / "log")]
     wait_until((tmp_path / "ready").exists, "the process", started)
-    stop_all([*started])
+    stop_all(started, patience=0.1)
     assert not started[0].is_up()
 
 
@@ -56,12 +56,12 @@ def test_a_process_that_ends_at_once_is_not_waited_for(tmp_path):
 @pytest.mark.spark
 @pytest.mark.long
 class TestRunning:
-    def test_speeds_reach_the_tasks(self):
+    def test_speeds_reach_the_tasks(self, tmp_path):
         with LocalCluster([Machine(2), Machine(2, speed=0.5)]) as machines:
             spark = machines.session()
-            assert speeds(spark) == {1.0, 0.5}
+            assert speeds(spark, tmp_path / "before") == {1.0, 0.5}
             machines.set_speed(1, 0.25)
-            assert speeds(spark) == {1.0, 0.25}
+            assert speeds(spark, tmp_path / "after") == {1.0, 0.25}
             assert len(machines.executors()) == 2
 
     def test_logs_outlive_a_failure(self):
@@ -80,11 +80,17 @@ class TestRunning:
         assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def speeds(spark):
+def speeds(spark, folder):
+    """The speeds that tasks see; each waits until tasks of both machines run."""
+    folder.mkdir()
+
     def measured(batches):
         import pyarrow as pa
 
-        time.sleep(0.5)  # Long enough for every slot to get a task.
+        (folder / Path(os.environ[SPEED_FILE]).name).touch()
+        end = time.monotonic() + 120
+        while len(list(folder.iterdir())) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
         for _ in batches:
             yield pa.record_batch({"speed": pa.array([machine_speed()])})
 

@@ -1,6 +1,6 @@
-"""For tests of jobs on skewed data: a local session, generators, assertions, a local cluster.
+"""Tests of jobs on skewed data: a local session, generators, assertions; in `cluster` a cluster.
 
-Loaded when first used: a task that emulates work needs neither a compiler nor Spark's functions.
+Names are loaded on first use: a task that emulates work needs neither numba nor Spark's functions.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unskew._spark.session import local_session
     from unskew.testing.assertions import assert_balanced, assert_same_result
-    from unskew.testing.emulation import emulated_work, machine_speed
+    from unskew.testing.cluster.emulation import emulated_work, machine_speed
+    from unskew.testing.cluster.local_cluster import LocalCluster, Machine
+    from unskew.testing.cluster.processes import stop_on_sigterm
     from unskew.testing.generators import one_hot_key, skewed
-    from unskew.testing.local_cluster import LocalCluster, Machine
-    from unskew.testing.processes import stop_on_sigterm
 
 _PLACES = {
-    "LocalCluster": "unskew.testing.local_cluster",
-    "Machine": "unskew.testing.local_cluster",
+    "LocalCluster": "unskew.testing.cluster.local_cluster",
+    "Machine": "unskew.testing.cluster.local_cluster",
     "assert_balanced": "unskew.testing.assertions",
     "assert_same_result": "unskew.testing.assertions",
-    "emulated_work": "unskew.testing.emulation",
+    "emulated_work": "unskew.testing.cluster.emulation",
     "local_session": "unskew._spark.session",
-    "machine_speed": "unskew.testing.emulation",
+    "machine_speed": "unskew.testing.cluster.emulation",
     "one_hot_key": "unskew.testing.generators",
     "skewed": "unskew.testing.generators",
-    "stop_on_sigterm": "unskew.testing.processes",
+    "stop_on_sigterm": "unskew.testing.cluster.processes",
 }
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Assertions on DataFrames: the same rows, and level partitions."""
+"""Assertions on DataFrames: same rows, balanced partitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 5
 
 
 def assert_same_result(actual: DataFrame, expected: DataFrame, *, digits: int = 12) -> None:
-    """Both have the same columns and the same rows, each as often, in any order.
+    """Assert that both have the same columns and the same rows, each as often, in any order.
 
     NaN equals NaN, and −0.0 equals 0.0.
 
@@ -25,7 +25,7 @@ def assert_same_result(actual: DataFrame, expected: DataFrame, *, digits: int = 
     actual, expected : DataFrame
         Small enough to be collected.
     digits : int
-        Doubles are compared in so many digits: parallel sums add up in any order.
+        Significant digits of doubles that are compared: parallel sums add up in any order.
     """
     if _columns(actual) != _columns(expected):
         raise AssertionError(
@@ -37,15 +37,15 @@ def assert_same_result(actual: DataFrame, expected: DataFrame, *, digits: int = 
     if found != wanted:
         extra, missing = found - wanted, wanted - found
         raise AssertionError(
-            f"{missing.total()} rows are missing and {extra.total()} should not be there"
-            f"{_some('missing', missing)}{_some('not expected', extra)}"
+            f"{missing.total()} rows are missing and {extra.total()} are unexpected"
+            f"{_some('missing', missing)}{_some('unexpected', extra)}"
         )
 
 
 def assert_balanced(
     rows: DataFrame, max_over_mean: float = 1.1, *, workers: int | None = None
 ) -> None:
-    """No partition has more than `max_over_mean` times the rows that it should have.
+    """Assert that no partition has more than `max_over_mean` times the mean number of rows.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unskew.testing.local_cluster import LocalCluster
+from unskew.testing.cluster.local_cluster import LocalCluster
 
 
 @pytest.fixture(scope="module")

@@ -175,4 +175,6 @@ def _alike(key: tuple[str, ...], route: Route, why: str) -> JoinPlan:
 
 def _side(workers: int, table: SplitTable, copied: NDArray[np.bool_]) -> SideRoute:
     kept = table.entries(np.flatnonzero(~copied))
-    return SideRoute(Route.of(PlannedSplit.of(workers, kept)), table.entries(np.flatnonzero(copied)))
+    return SideRoute(
+        Route.of(PlannedSplit.of(workers, kept)), table.entries(np.flatnonzero(copied))
+    )

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Self
 
-from unskew.testing.processes import Started, free_port, stop_all, wait_until
+from unskew.testing.cluster.processes import Started, free_port, stop_all, wait_until
 
 _CLUSTER = "ZXZlbmtlZWwtdGVzdGluZw"
 _PROPERTIES = """process.roles=broker,controller

@@ -1,4 +1,4 @@
-"""Processes that belong to a test: started in groups of their own, ended by their ids."""
+"""Processes of a test: started in process groups of their own, stopped by their ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE = 10.0
-"""Seconds that a process has to end when it is asked to."""
+"""Seconds from SIGTERM to SIGKILL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Started:
 
     @classmethod
     def of(cls, command: Sequence[str], env: Mapping[str, str], log: Path) -> Started:
-        """Start `command` beside its log, which is appended to."""
+        """Start `command` in the folder of its log; output is appended to the log."""
         with log.open("ab") as file:
             process = subprocess.Popen(
                 command,
@@ -49,34 +49,34 @@ class Started:
         return self.process.poll() is None
 
     def signal(self, how: signal.Signals) -> None:
-        """Tell the whole group, unless it has ended."""
+        """Send a signal to the whole group, unless it has ended."""
         with contextlib.suppress(ProcessLookupError):
             if self.is_up():
                 os.killpg(self.pid, how)
 
 
-def stop_all(started: Sequence[Started]) -> None:
-    """End the processes, asking first."""
-    for how in (signal.SIGTERM, signal.SIGKILL):
+def stop_all(started: Sequence[Started], patience: float = PATIENCE) -> None:
+    """Stop the processes: SIGTERM first, SIGKILL for those still running after `patience`."""
+    for how, seconds in ((signal.SIGTERM, patience), (signal.SIGKILL, 60.0)):
         for each in started:
             each.signal(how)
         for each in started:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                each.process.wait(PATIENCE)
+                each.process.wait(seconds)
 
 
 def stop_on_sigterm() -> None:
-    """Make SIGTERM run the `finally` blocks of this process, which stop its child processes.
+    """Exit on SIGTERM, so that `finally` blocks run and stop child processes.
 
     Call it in a script that uses `LocalCluster`; Python ends without them otherwise.
 
-    >>> stop_on_sigterm()
+    >>> stop_on_sigterm()  # doctest: +SKIP
     """
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens on."""
+    """A free port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Work that takes longer on a slow machine: emulated by sleeping, so it needs no cores."""
+"""Emulated work: sleeping, longer on a slow machine, so that it needs no cores."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def machine_speed() -> float:
 def emulated_work(seconds: float) -> None:
     """Take as long as `seconds` of work take on this machine, without using a core.
 
-    The speed is read anew each time, so a machine that turns slow is slow at once.
+    The speed is read at every call, so a machine that turns slow is slow at once.
     """
     time.sleep(seconds / machine_speed())

@@ -1,4 +1,4 @@
-"""A standalone Spark cluster of processes on this machine, with slow ones and kills if wanted."""
+"""A standalone Spark cluster of local processes, whose machines can be slow or killed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from pyspark.sql import SparkSession
 
 from unskew._spark.frames.physical_plan import CHECKSUMS
 from unskew.errors import ParameterError
-from unskew.testing.emulation import SPEED_FILE
-from unskew.testing.processes import Started, free_port, stop_all, wait_until
+from unskew.testing.cluster.emulation import SPEED_FILE
+from unskew.testing.cluster.processes import Started, free_port, stop_all, wait_until
 
 _HOME = Path(pyspark.__file__).parent
 _LOGGING = """rootLogger.level=error
