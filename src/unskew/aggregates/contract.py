@@ -15,7 +15,7 @@ State = Any
 
 @runtime_checkable
 class Aggregate(Protocol):
-    """The description of an aggregate: a value that travels, with no memory of its own.
+    """The description of an aggregate: a picklable value without state of its own.
 
     `merge` is associative and commutative and `zero` its neutral element, so that rows may be
     split over workers, batches and sources in any way. `add` and `merge` may reuse the state
@@ -44,5 +44,5 @@ class Aggregate(Protocol):
         ...
 
     def result(self, state: State) -> Any:
-        """The answer, as a plain Python value; None stands for null."""
+        """The final result, as a plain Python value; None is null."""
         ...

@@ -73,7 +73,7 @@ class Distinct(OfColumn):
 
 
 def estimate(registers: Registers, bits: int) -> float:
-    """The number of different hashes, of which `bits` bits were looked at beyond the register."""
+    """The estimated number of distinct hashes; `bits` are those used beyond the register index."""
     size = registers.size
     counts = np.bincount(registers, minlength=bits + 2)
     z = size * _tau(1 - counts[bits + 1] / size)
@@ -84,7 +84,7 @@ def estimate(registers: Registers, bits: int) -> float:
 
 
 def _sigma(x: float) -> float:
-    """What the registers that no hash has met add."""
+    """The contribution of empty registers."""
     if x == 1.0:
         return math.inf
     y, z, before = 1.0, x, -1.0
@@ -95,7 +95,7 @@ def _sigma(x: float) -> float:
 
 
 def _tau(x: float) -> float:
-    """What the registers that are full add."""
+    """The contribution of saturated registers."""
     if x in (0.0, 1.0):
         return 0.0
     y, z, before = 1.0, 1 - x, -1.0

@@ -14,7 +14,7 @@ from unskew.aggregates.ordering import ordered
 
 @dataclass(frozen=True, slots=True)
 class _Extreme(OfColumn):
-    """Keep the one value that beats all others; null where no row has one."""
+    """Base of Min and Max: keep the best value; null where no row has one."""
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """The column's own type."""

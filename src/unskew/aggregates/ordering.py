@@ -1,4 +1,4 @@
-"""The order of values: Python's, with NaN above every number as in Spark."""
+"""The sort order of values: Python's, with NaN above every number as in Spark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def ordered(value: Any) -> tuple[bool, Any]:
-    """What to compare instead of `value`.
+    """Sort key of a value.
 
     >>> max([1.0, float("nan"), 2.0], key=ordered)
     nan

@@ -20,7 +20,7 @@ _SMALLEST = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class Quantiles(OfColumn):
-    """Estimate the values below which the shares `at` of the rows lie, nulls not counted.
+    """Estimate the quantiles `at` (fractions of the rows), nulls not counted.
 
     Values are counted in bins whose bounds grow by a constant factor, so an answer is wrong by
     at most `error` of itself. Merging is exact: however the rows are split, the answer is the

@@ -79,5 +79,5 @@ class TopK(OfColumn):
 
 
 def _comparable(values: Iterable[Any]) -> Iterable[Any]:
-    """One NaN for all of them: two are never equal, and each would be counted apart."""
+    """Replace every NaN by the same object: unequal NaNs would be counted separately."""
     return (math.nan if value != value else value for value in values)

@@ -60,7 +60,7 @@ def stream_from(
     messages: int,
     seed: int,
 ) -> Stream:
-    """The one stream that the options describe."""
+    """The stream that the options describe; raises unless exactly one is given."""
     given = [input_file is not None, zipf is not None, lognormal is not None]
     if sum(given) != 1:
         raise ParameterError(

@@ -33,7 +33,7 @@ def check_file(path: Path, lines: bool = False) -> None:
 
 
 def read_table(spark: SparkSession, path: Path, lines: bool = False) -> DataFrame:
-    """A file or folder by its ending; with `lines`, plain text is one column `text`."""
+    """Read a file or folder by its suffix; with `lines`, plain text is one column `text`."""
     from pyspark.errors import PySparkException
 
     # A session that runs already may have been started in another folder.

@@ -52,7 +52,7 @@ class RateColumn(ProgressColumn):
         self.unit = unit
 
     def render(self, task: Task) -> Text:
-        """The speed of the last seconds, or of all if it is done."""
+        """The current speed, or the average if the task is done."""
         speed = task.fields.get("speed") or task.finished_speed or task.speed
         return Text(rate(speed, self.unit) if speed else "", style="progress.data.speed")
 

@@ -21,7 +21,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """Three workers per key: `previous` has its state, `home` by hash, `start` of the planning.
+    """Three workers per key: `previous` (has its state), `home` (by hash), `start` (of planning).
 
     `home` and `start` belong to the new number of workers. A key starts where the current table
     has it; without an entry, or if its worker goes away, it starts at home. Entries of keys
@@ -64,12 +64,12 @@ class Assignment:
 
     @property
     def workers(self) -> int:
-        """How many workers there will be."""
+        """The number of workers after the change."""
         return int(self.loads.size)
 
     @property
     def entries(self) -> Rows:
-        """The rows that start elsewhere than their hash says."""
+        """The rows that do not start on their home worker."""
         return np.flatnonzero(self.start != self.home)
 
     @property
@@ -170,7 +170,7 @@ def loads_of(keys: KeyStatistics, owner: WorkerIds, workers: int) -> Amounts:
 
 
 def rows_in(sorted_keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple[Rows, Rows]:
-    """Where the `wanted` keys stand in `sorted_keys`, and which of the wanted those are."""
+    """Positions of the `wanted` keys in `sorted_keys`, and which of the wanted were found."""
     if not sorted_keys.size or not wanted.size:
         nothing = np.empty(0, dtype=np.intp)
         return nothing, nothing

@@ -25,7 +25,7 @@ Utility = Literal["a", "apm", "aplm", "atm", "atlm"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """The tracked keys in falling order of frequency, as the kernels want them."""
+    """The tracked keys in falling order of frequency, as the kernels expect them."""
 
     rows: Rows
     frequency: Amounts
@@ -41,13 +41,13 @@ class Items:
 
 
 def frequencies(keys: KeyStatistics) -> Amounts:
-    """Each key's part of all messages."""
+    """Each key's fraction of all messages."""
     total = float(keys.frequency.sum()) + keys.unlisted
     return keys.frequency / total if total > 0 else keys.frequency
 
 
 def tracked(keys: KeyStatistics, resources: Resources, sigma: float, workers: int) -> Rows:
-    """The keys that stand in the explicit hash, the most frequent first."""
+    """The keys of the explicit table, most frequent first."""
     frequency = frequencies(keys)
     threshold = resources.threshold(frequency, max(keys.size, 1), sigma, workers)
     rows = np.flatnonzero((frequency >= threshold) & (frequency > 0))

@@ -73,7 +73,7 @@ class Trial:
 
     @property
     def migration(self) -> float:
-        """The state that the trial moves, as the records have it."""
+        """The state that the trial moves, by the records."""
         records = self.records
         rows, workers, numbers = self.moves.T
         previous = records.previous[rows]
@@ -89,7 +89,7 @@ class Trial:
         return self.records.keys_of(self.moves)
 
     def conclude(self, algorithm: str, theta: float, table: int | None) -> Rebalance:
-        """The plan that the trial amounts to."""
+        """The plan that the trial results in."""
         rows, workers = self.placed()
         return self.records.assignment.conclude(
             algorithm, rows, workers, stop=self._stop(theta), table=table, remarks=self._remarks()
@@ -146,7 +146,7 @@ class LeastLoadFit:
 
 
 def _loads(records: Records) -> Amounts:
-    """The true loads, moved by what the records say of the entries that went back."""
+    """The true loads, corrected by the entries that were moved back."""
     loads = records.assignment.loads.copy()
     rows = records.displaced
     if rows.size:

@@ -20,12 +20,12 @@ from unskew.rebalancing.statistics import KeyStatistics
 class Level:
     """Move only the excess off each overloaded worker; the result states its gap to the bound.
 
-    No assignment of whole keys has a top below max(mean, heaviest key). Keys go until every worker
-    is within 1 + theta of the mean (or close to the heaviest key, if that is higher): the most cost
-    for its price first, where the price of a move is the key's state plus what a table entry is
-    worth, and only keys that fit into what is left of the excess. If the table overflows, entries
-    of least state go home and entries get dearer, so that fewer and heavier keys move. Exchanges,
-    least-load fit and a fresh start help where keys are so few that nothing fits.
+    No assignment of whole keys has a maximum load below max(mean, heaviest key). Keys move until
+    every worker is within 1 + theta of the mean (or close to the heaviest key, if that is higher):
+    the most cost for its price first, where the price of a move is the key's state plus what a
+    table entry is worth, and only keys that fit into what is left of the excess. If the table
+    overflows, entries of least state go home and entries get dearer, so that fewer and heavier keys
+    move. Exchanges, least-load fit and a fresh start help where keys are so few that nothing fits.
 
     When: whole keys, always. If one key alone is above the limit no planner helps; it says so.
     Cost: O(K + k log k) time for k keys on overloaded workers, O(K) memory.
@@ -66,7 +66,7 @@ class Level:
         )  # fmt: skip
 
     def _limits(self, assignment: Assignment) -> list[float]:
-        """How high workers may go; above a key that is too heavy anyway, wider if need be."""
+        """Load limits to try; if one key alone exceeds the limit, increasingly wide ones."""
         heaviest, allowed = assignment.keys.heaviest, assignment.limit(self.theta)
         if heaviest <= allowed:
             return [allowed]

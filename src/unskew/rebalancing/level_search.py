@@ -74,7 +74,7 @@ class LevelSearch:
         return max(self._too_many(found), 0), top, float(self.assignment.keys.memory[moved].sum())
 
     def _others(self, entry: float) -> Iterator[Candidate]:
-        """What other ways of planning come to: least-load fit, and every key from scratch."""
+        """Candidates of other algorithms: least-load fit, and every key from scratch."""
         records = Records.of(self.assignment)
         fit = LeastLoadFit.by_cost(records, self.limit)
         by_priority = LeastLoadFit.by_priority(records, self.limit, _PRIORITY)
@@ -164,7 +164,7 @@ class LevelSearch:
         return found
 
     def _trim(self, found: Candidate, number: int, limit: float) -> int:
-        """Send `number` entries home, those of least state first; how many fitted there."""
+        """Send `number` entries home, those of least state first; return how many fitted."""
         if number <= 0:
             return 0
         now = self.assignment
@@ -175,7 +175,7 @@ class LevelSearch:
         return send_back(rows, now.home[rows], self._ledger(found), limit, number)
 
     def _take_back(self, found: Candidate) -> None:
-        """Leave keys where their state is, if that fits and needs no entry more."""
+        """Leave keys where their state is, if that fits and needs no further entry."""
         now = self.assignment
         rows = np.flatnonzero((found.owner != now.previous) & (now.previous < now.workers))
         free = (now.previous[rows] == now.home[rows]) | (found.owner[rows] != now.home[rows])

@@ -84,17 +84,17 @@ class Rebalance:
 
     @property
     def bound(self) -> float:
-        """The top that no assignment of whole keys can go below: the mean or the heaviest key."""
+        """The least maximum load of any assignment of whole keys: the mean or the heaviest key."""
         return max(self.mean, self.heaviest)
 
     @property
     def gap(self) -> float:
-        """How far the top is above the bound, as a part of the bound."""
+        """How far the maximum load is above the bound, as a fraction of the bound."""
         return float(self.loads.max()) / self.bound - 1.0 if self.bound > 0 else 0.0
 
     @property
     def migration_fraction(self) -> float:
-        """The part of all state that moves."""
+        """The fraction of all state that moves."""
         return self.migration.state / self.total_memory if self.total_memory > 0 else 0.0
 
     def to_json(self) -> dict[str, Any]:

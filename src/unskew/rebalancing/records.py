@@ -142,7 +142,7 @@ class Records:
 
 
 def _packed(code: NDArray[np.uint64], part: NDArray[np.integer], steps: int) -> NDArray[np.uint64]:
-    """One number for the pair; ranks stand in for the code where the pair would not fit."""
+    """One number for the pair; codes are replaced by ranks where the pair would overflow."""
     if code.size and int(code.max()) >= 2**63 // max(steps, 1):
         code = np.unique(code, return_inverse=True)[1].astype(np.uint64)
     return code * np.uint64(steps) + part.astype(np.uint64)

@@ -20,7 +20,7 @@ _POWER = {"constant": 0, "linear": 1, "quadratic": 2}
 
 
 def amount(growth: Growth, frequency: Amounts) -> Amounts:
-    """What keys of these frequencies take of a resource.
+    """How much of a resource keys of these frequencies use.
 
     >>> amount("quadratic", np.array([5.0, 3.0])).tolist()
     [25.0, 9.0]
@@ -30,7 +30,7 @@ def amount(growth: Growth, frequency: Amounts) -> Amounts:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The state, the computation and the communication that a key takes, and what is tolerated.
+    """State, computation and communication that a key uses, and the tolerated imbalance.
 
     `alpha` bounds the highest load over the lowest, for each resource. Communication is always
     linear. The paper's equation 3 multiplies the computation by the frequency once more, against
@@ -58,7 +58,7 @@ class Resources:
         return self.state, self.computation, "linear"
 
     def weights(self) -> dict[Growth, float]:
-        """The resources that need balancing, each with its part in the geometric mean.
+        """The resources that need balancing, each with its weight in the geometric mean.
 
         A constant resource is level by itself: the hash spreads the number of keys.
         """
@@ -66,7 +66,7 @@ class Resources:
         return {growth: varying.count(growth) / len(varying) for growth in varying}
 
     def tolerance(self, workers: int) -> float:
-        """How far a load may be from the mean, as a part of it, with `alpha` still kept.
+        """The deviation from the mean load, as a fraction of it, that `alpha` allows.
 
         >>> round(Resources().tolerance(10), 4)
         0.1765
@@ -74,7 +74,7 @@ class Resources:
         return (self.alpha - 1) / (1 + self.alpha / (workers - 1))
 
     def first_threshold(self, domain: int, sigma: float, workers: int) -> float:
-        """The frequency from which keys must be counted: what is known before any are.
+        """The frequency from which keys must be counted, by what is known before any are.
 
         One key that is not counted may use up at most `sigma` of the tolerance. The mean load of a
         quadratic resource is taken to be as low as it can be over `domain` keys.

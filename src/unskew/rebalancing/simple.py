@@ -20,8 +20,8 @@ from unskew.rebalancing.statistics import KeyStatistics
 class Simple:
     """Ignore where keys are; give each, heaviest first, to the least loaded worker.
 
-    When: as a yardstick for the balance. Its top is at most 4/3 − 1/(3 workers) of the best one,
-        but nearly every key moves and nearly every key needs an entry.
+    When: as a yardstick for the balance. Its maximum load is at most 4/3 − 1/(3 workers)
+        of the best one, but nearly every key moves and nearly every key needs an entry.
     Cost: O(K log K + K * workers) time, O(K) memory.
     Paper: Fang et al., Parallel Stream Processing Against Workload Skewness and Variance,
         algorithm 5; Graham's longest processing time first.

@@ -137,7 +137,7 @@ class KeyStatistics:
 
     @property
     def heaviest(self) -> float:
-        """The cost of the heaviest key: no assignment of whole keys has a lower top."""
+        """The cost of the heaviest key: no assignment of whole keys has a lower maximum."""
         return float(self.cost.max(initial=0.0))
 
 

@@ -13,7 +13,7 @@ COOKIE = "unskew"
 
 
 def is_local(host: str) -> bool:
-    """Whether an address is only reached from this machine.
+    """Whether only this machine can reach an address.
 
     >>> is_local("127.0.0.1"), is_local("localhost"), is_local("0.0.0.0")
     (True, True, False)
@@ -38,7 +38,7 @@ class Access:
         return cls(None if is_local(host) else secrets.token_urlsafe(24))
 
     def allows(self, host: str | None, cookie: str | None) -> bool:
-        """By the Host header, which a page of another site cannot choose, or by the cookie."""
+        """Check the Host header, which a page of another site cannot forge, or the cookie."""
         if self.token is None:
             # DNS rebinding: a foreign host name that points to 127.0.0.1 must not read our page.
             return host is not None and is_local(urlsplit(f"//{host}").hostname or "")

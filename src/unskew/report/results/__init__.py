@@ -1,1 +1,1 @@
-"""The results of a folder as one page: each kind of result has its file here."""
+"""The report page: reading result files, sections and markup."""

@@ -18,19 +18,19 @@ class Html(str):
 
 
 def text(value: Any) -> Html:
-    """Anything as text; what is long is shortened."""
+    """Any value as escaped text, shortened if long."""
     if isinstance(value, Html) or value == "":
         return Html(value)
     return Html(escape(printable(value, MOST_TEXT)))
 
 
 def key(value: Any) -> Html:
-    """A key of the data, kept apart from the text around it."""
+    """A key of the data, isolated from the text direction around it."""
     return Html(f'<bdi class="key">{escape(printable(value))}</bdi>')
 
 
 def figure(value: Any) -> Html:
-    """A number as people read it.
+    """Format a number for reading.
 
     >>> figure(1234567), figure(1.04567), figure(0.00012), figure("n/a")
     ('1,234,567', '1.046', '0.00012', 'n/a')
@@ -50,7 +50,7 @@ def percent(value: float) -> Html:
 
 
 def verdict(good: bool | None, yes: str = "yes", no: str = "no") -> Html:
-    """Words, and colour on top: colour alone says nothing to some."""
+    """A good or bad outcome in words and colour, because not everyone sees the colour."""
     if good is None:
         return Html("")
     return Html(
@@ -59,7 +59,7 @@ def verdict(good: bool | None, yes: str = "yes", no: str = "no") -> Html:
 
 
 def bar(share: float, name: str = "") -> Html:
-    """A bar of a share of its cell; the figure beside it says the same."""
+    """A bar over a fraction of its cell; the number beside it says the same."""
     width = 100 * min(max(share, 0.0), 1.0)
     return Html(f'<span class="share {name}" style="width:{width:.2f}%"></span>')
 
@@ -90,10 +90,10 @@ def paragraph(*parts: Any, name: str = "") -> Html:
 
 
 def strong(value: Any) -> Html:
-    """What matters most of a line."""
+    """Bold text."""
     return Html(f"<b>{text(value)}</b>")
 
 
 def code(value: Any) -> Html:
-    """What one may type."""
+    """Code, such as a command."""
     return Html(f"<code>{text(value)}</code>")

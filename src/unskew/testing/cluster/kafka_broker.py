@@ -13,7 +13,7 @@ from typing import Self
 
 from unskew.testing.cluster.processes import Started, free_port, stop_all, wait_until
 
-_CLUSTER = "ZXZlbmtlZWwtdGVzdGluZw"
+_CLUSTER = "dW5za2V3LXRlc3RpbmctMA"
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -37,7 +37,7 @@ class KafkaBroker:
 
     `jars` is a folder with `kafka_2.13` and all that it needs. Restarting keeps the ports and the
     topics. Topics must be created: one that springs up under a producer's first records made
-    Kafka 4.3 refuse them for being out of order, for ever.
+    Kafka 4.3 refuse them for being out of order, forever.
     """
 
     def __init__(self, jars: Path, folder: Path, *, partitions: int = 8) -> None:
@@ -79,7 +79,7 @@ class KafkaBroker:
         wait_until(self._accepts, "the broker", self._started)
 
     def stop(self) -> None:
-        """End in an orderly manner, if it can."""
+        """Stop in an orderly manner, if possible."""
         stop_all(self._started)
         self._started = []
 
@@ -93,7 +93,7 @@ class KafkaBroker:
         admin.close()
 
     def kill(self) -> None:
-        """End at once, as in a crash."""
+        """Kill at once, as in a crash."""
         for each in self._started:
             each.signal(signal.SIGKILL)
         self.stop()

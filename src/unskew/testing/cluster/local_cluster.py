@@ -85,7 +85,7 @@ class LocalCluster:
 
     @property
     def url(self) -> str:
-        """The master, as Spark wants it."""
+        """The master URL."""
         return f"spark://127.0.0.1:{self.port}"
 
     @property
