@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.browser.chromium import browser  # noqa: E402
+from tests.browser.chromium import Window, chromium  # noqa: E402
 from tests.browser.streams import write  # noqa: E402
 
 from unskew.report.live.history import History  # noqa: E402
@@ -34,16 +34,17 @@ def main(batches: int = 10_000, repeats: int = 5) -> None:
         history = History(path)
         history.update()
         reading = time.perf_counter() - began
-        with LiveServer("127.0.0.1", 0, history) as server, browser(Path(folder) / "b") as chromium:
+        with LiveServer("127.0.0.1", 0, history) as server, chromium() as browser:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             found = []
             for _ in range(repeats):
-                page = chromium.page()
-                page.call("Performance.enable", timeDomain="threadTicks")
-                page.open(server.url, f"document.body.dataset.batches === '{batches}'")
-                metrics = page.call("Performance.getMetrics")["metrics"]
+                window = Window(browser)
+                protocol = window.page.context.new_cdp_session(window.page)
+                protocol.send("Performance.enable", {"timeDomain": "threadTicks"})
+                page = window.open(server.url, f"document.body.dataset.batches === '{batches}'")
+                metrics = protocol.send("Performance.getMetrics")["metrics"]
                 spent = {each["name"]: each["value"] for each in metrics}["TaskDuration"]
-                found.append((page.run(PAINT) / 1000, page.run(DRAWN) / 1000, spent))
+                found.append((page.evaluate(PAINT) / 1000, page.evaluate(DRAWN) / 1000, spent))
             server.shutdown()
     paint, drawn, spent = (min(each) for each in zip(*found, strict=True))
     print(json.dumps({"batches": batches, "reading_seconds": reading,

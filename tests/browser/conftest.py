@@ -3,21 +3,32 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.browser import streams
-from tests.browser.chromium import Browser, Page
-from tests.browser.chromium import browser as chromium
+from tests.browser.chromium import Window, chromium
 
 from unskew.report.live.history import History
 from unskew.report.live.server import LiveServer
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One Chromium for all tests."""
-    with chromium(tmp_path_factory.mktemp("profile")) as found:
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium per module: while it runs, nothing else can run an event loop."""
+    with chromium() as found:
         yield found
+
+
+@pytest.fixture
+def window(browser: Browser) -> Iterator[Window]:
+    """A new window."""
+    found = Window(browser)
+    yield found
+    found.page.close()
 
 
 @pytest.fixture
@@ -38,9 +49,7 @@ def serve() -> Iterator[Callable[..., LiveServer]]:
 
 
 @pytest.fixture
-def page(browser: Browser, serve: Callable[..., LiveServer], tmp_path: Path) -> Page:
+def page(window: Window, serve: Callable[..., LiveServer], tmp_path: Path) -> Page:
     """The live page of a stream of 300 batches."""
     streams.write(tmp_path, 0, 300)
-    found = browser.page()
-    found.open(serve(tmp_path).url, "document.body.dataset.batches === '300'")
-    return found
+    return window.open(serve(tmp_path).url, "document.body.dataset.batches === '300'")
