@@ -11,7 +11,7 @@ from tests.hostile import HOSTILE
 
 
 def record(batch: int, workers: int = 16, hottest: list[list[object]] | None = None) -> dict:
-    """A batch of a stream that is skewed every hundred batches, and then balanced anew."""
+    """A batch of a stream that is skewed every hundred batches, and then balanced again."""
     draw = random.Random(batch)
     phase = batch % 100
     skew = 0.9 * math.exp(-phase / 12) if batch >= 100 else 0.4

@@ -45,7 +45,7 @@ def test_the_history_reads_on(tmp_path):
     history = History(path)
     history.update()
     first = history.since(0)
-    assert (first["anew"], first["figures"]["batch"], first["last"]["batch"]) == (
+    assert (first["reset"], first["figures"]["batch"], first["last"]["batch"]) == (
         True,
         [*range(5)],
         4,
@@ -60,7 +60,7 @@ def test_the_history_reads_on(tmp_path):
     streams.write(tmp_path, 6, 7)
     history.update()
     news = history.since(first["number"])
-    assert (news["anew"], news["figures"]["batch"]) == (False, [3, 6])
+    assert (news["reset"], news["figures"]["batch"]) == (False, [3, 6])
     assert history.batch(3)["rows"] == 77
 
 
@@ -94,11 +94,11 @@ def test_a_file_that_is_replaced_is_read_anew(tmp_path):
     assert len(history.all()) == 50
     streams.write(tmp_path, 0, 2)
     history.update()
-    assert history.since(number)["anew"]
+    assert history.since(number)["reset"]
     assert len(history.all()) == 2
     streams.write(tmp_path, 2, 90)
     history.update()
-    assert history.since(number)["anew"]
+    assert history.since(number)["reset"]
 
 
 def test_only_the_newest_batches_are_remembered(tmp_path):

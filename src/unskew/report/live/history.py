@@ -68,14 +68,14 @@ class History:
         For a number of an earlier file, or one not reached yet, all records are returned.
         """
         with self._lock:
-            anew = not self._began < number <= self._read
-            batches = sorted(batch for batch, at in self._numbers.items() if anew or at > number)
+            reset = not self._began < number <= self._read
+            batches = sorted(batch for batch, at in self._numbers.items() if reset or at > number)
             found = [self._records[batch] for batch in batches]
             last = self._records.get(max(self._records, default=-1))
             return {
                 "name": printable(str(self.path.parent)),
                 "number": self._read,
-                "anew": anew,
+                "reset": reset,
                 "figures": {name: [each[name] for each in found] for name in FIGURES},
                 "last": None if last is None else presented(last),
             }

@@ -48,7 +48,7 @@ function take(news) {
   reached = news.number;
   at("name").textContent = news.name;
   document.title = `unskew watch: ${news.name}`;
-  if (!news.anew && !news.figures.batch.length) return;
+  if (!news.reset && !news.figures.batch.length) return;
   if (view.paused && figures.length) {
     waiting ??= [];
     waiting.push(news);
@@ -59,7 +59,7 @@ function take(news) {
 }
 
 function add(news) {
-  if (news.anew) figures.clear();
+  if (news.reset) figures.clear();
   figures.add(news.figures);
   last = news.last;
   fresh = Date.now();
