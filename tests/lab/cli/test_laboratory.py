@@ -36,7 +36,7 @@ def test_partial_states_are_sent_on(run):
         (["--rate", "0"], "rate=0.0"),
         (["--service", "never"], "constant, per-key, per-row"),
         (["--aggregate", "5"], "requires the queueing simulation"),
-        (["--rate", "0.5", "--set", "source-by=key"], "source-by=key has no queues"),
+        (["--rate", "0.5", "--set", "source-by=key"], "source-by=key works without queues only"),
     ],
 )
 def test_wrong_machines_are_one_sentence(run, words, complaint):
