@@ -34,7 +34,7 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 
 
 def printable(key: Any, width: int = WIDTH) -> str:
-    r"""A key as one line of at most `width` characters, in which every character can be seen.
+    r"""A key as one line of at most `width` characters, all of them visible.
 
     Idempotent: escaping already escaped text changes nothing.
 
@@ -58,7 +58,7 @@ def printable(key: Any, width: int = WIDTH) -> str:
 
 
 def escape_controls(text: str) -> str:
-    r"""Text of several lines that may quote data: every character can be seen, lines stay.
+    r"""Text of several lines that may quote data, with invisible characters escaped.
 
     >>> escape_controls("no column \x9b31m\nThere are: a")
     'no column \\x9b31m\nThere are: a'
@@ -67,7 +67,7 @@ def escape_controls(text: str) -> str:
 
 
 def csv_cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula; numbers stay numbers.
+    """A cell that no spreadsheet reads as a formula; numbers stay numbers.
 
     >>> csv_cell("=HYPERLINK(0)"), csv_cell("plain"), csv_cell(-1.5)
     ("'=HYPERLINK(0)", 'plain', -1.5)
@@ -78,7 +78,7 @@ def csv_cell(value: Any) -> Any:
 
 
 def escaped_json(document: str) -> str:
-    r"""JSON whose strings hold no character that cannot be seen; it means the same.
+    r"""Equivalent JSON in which all invisible characters are escaped.
 
     >>> escaped_json('{"key": "a\u202eb"}')
     '{"key": "a\\u202eb"}'
@@ -101,7 +101,7 @@ def html_document(title: str, body: str, head: str = "") -> str:
 
 
 def _visible(text: str) -> str:
-    """Every character that is not seen, as its escape; so are marks stacked too high."""
+    """Text with invisible characters, and combining marks stacked too high, escaped."""
     line = _UNSEEN.sub(lambda found: _escape(found[0]), text)
     if line.isascii():
         return line

@@ -27,7 +27,7 @@ class ParameterError(UnskewError, ValueError):
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """A parameter is of another type than it should be: a word for a number, 1.5 for a count."""
+    """A parameter has the wrong type: a word for a number, 1.5 for a count."""
 
     def __init__(self, name: str, value: object, wanted: str) -> None:
         said = _short(" ".join(repr(value).split()))
@@ -47,7 +47,7 @@ class UnknownNameError(UnskewError, LookupError):
 
 
 class InputError(UnskewError, ValueError):
-    """A file or a text cannot be read as what it should be: a stream of keys, a plan."""
+    """A file or a text is not valid: a stream of keys, a plan."""
 
 
 class KeyTypeError(UnskewError, TypeError):
@@ -55,19 +55,19 @@ class KeyTypeError(UnskewError, TypeError):
 
 
 class NeedError(UnskewError, ValueError):
-    """A scheme does not keep the promise that the work needs."""
+    """A scheme does not give the guarantee that the work needs."""
 
 
 class SchemaError(UnskewError, ValueError):
-    """A function returns other columns than it should."""
+    """A function returns columns that differ from the schema."""
 
 
 class RetryError(UnskewError, RuntimeError):
-    """A retried task could send a row elsewhere than before."""
+    """A retried task could send a row to another worker than before."""
 
 
 class StateError(UnskewError, RuntimeError):
-    """The state of a stream cannot be taken up as it lies there."""
+    """The stored state of a stream cannot be resumed."""
 
 
 class SessionError(UnskewError, RuntimeError):
@@ -75,7 +75,7 @@ class SessionError(UnskewError, RuntimeError):
 
 
 class MissingExtraError(UnskewError, ImportError):
-    """A library is not installed that belongs to one of unskew's optional extras."""
+    """A library of an optional extra is not installed."""
 
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(
@@ -85,7 +85,7 @@ class MissingExtraError(UnskewError, ImportError):
 
 
 def _short(text: str, longest: int = _LONGEST) -> str:
-    """A value from outside may be of any length; its two ends tell which it is."""
+    """Both ends of a text that is too long; input may be of any length."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
 

@@ -1,4 +1,4 @@
-"""What is measured, each thing defined once."""
+"""Definitions of all metrics, each once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def max_over_mean(loads: NDArray[Any]) -> float:
 
 
 def max_over_min(loads: NDArray[Any]) -> float:
-    """The highest load relative to the lowest; 1.0 is perfect, and nothing beside something is inf.
+    """The highest load relative to the lowest; 1.0 is perfect, inf if only some loads are 0.
 
     >>> max_over_min(np.array([3, 1, 2]))
     3.0

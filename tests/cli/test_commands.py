@@ -75,7 +75,7 @@ def test_file_streams(run, tmp_path):
         (["--set", "choices"], "is not NAME=VALUE"),
         (["--set", "source-by=luck"], "source-by='luck'"),
         (["--sources", "0"], "sources=0"),
-        (["--zipf", "-1"], "exponent=-1.0 is below 0"),
+        (["--zipf", "-1"], "exponent=-1.0 must be at least 0"),
         (["--lognormal", "1"], "exactly one stream"),
         (["--input", "nowhere.parquet"], "exactly one stream"),
     ],

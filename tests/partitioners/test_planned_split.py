@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from unskew.errors import ParameterError
 from unskew.hashing import hash_ids
-from unskew.kernels.replanned import Interval
+from unskew.kernels.replanned import IntervalCounts
 from unskew.partitioners import Need, PlannedSplit
 from unskew.partitioners.split_planning import plan_split, planned_loads
 from unskew.partitioners.split_replanning import replan
@@ -124,7 +124,7 @@ def test_online_keys_stay_where_they_are_while_they_fit():
         sketch = SpaceSaving(1000)
         sketch.add(stream)
         hashed = np.bincount(PlannedSplit(16).router().route(stream), minlength=16)
-        before, table = table, replan(table, Interval(hashed, hashed), sketch)
+        before, table = table, replan(table, IntervalCounts(hashed, hashed), sketch)
         both = np.intersect1d(before.keys, table.keys)
         kept = [bool(_owners(before, key) & _owners(table, key)) for key in both]
         assert np.mean(kept) > 0.8
@@ -138,7 +138,7 @@ def _owners(table, key):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ((KEYS[:2], [0, 1], [0], [1.0]), "starts must rise"),
+        ((KEYS[:2], [0, 1], [0], [1.0]), "starts must begin at 0 and rise"),
         ((KEYS[:1], [0, 2], [0], [1.0]), "starts ends at 2"),
         (([9, 3], [0, 1, 2], [0, 1], [1.0, 1.0]), "ascending order"),
         ((KEYS[:1], [0, 1], [4], [1.0]), "owners reach from 4 to 4"),
@@ -164,7 +164,7 @@ def test_settings_that_cannot_be_are_refused(settings, message):
         PlannedSplit(4, **settings)
     with pytest.raises(ParameterError, match="table=-1"):
         plan_split(KEYS, np.ones(KEYS.size), np.zeros(3), table=-1)
-    with pytest.raises(ParameterError, match="one a worker"):
+    with pytest.raises(ParameterError, match="one per worker"):
         plan_split(KEYS, np.ones(KEYS.size), np.zeros(3), capacities=np.ones(2))
 
 

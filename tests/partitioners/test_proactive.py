@@ -240,5 +240,5 @@ def test_full_knowledge_respects_the_speed_of_workers_and_guesses_unknown_keys()
     assert costs.of(rows(np.uint64(99))).tolist() == [6.0]
     with pytest.raises(ParameterError, match="factors"):
         FullKnowledge(2, costs, factors=np.array([1.0]))
-    with pytest.raises(ParameterError, match="below 0"):
+    with pytest.raises(ParameterError, match="negative"):
         KeyCosts(rows(COSTLY), np.array([-1.0]))

@@ -97,9 +97,9 @@ def table_of(workers=3, **changes):
     [
         ({"owners": np.array([0, 3], dtype=np.int32)}, r"owners 0\.\.3 are not all in 0\.\.2"),
         ({"owners": np.array([0], dtype=np.int32)}, "2 keys and 1 owners"),
-        ({"keys": POOL[[1, 1]]}, "stands twice"),
-        ({"max_entries": 1}, "over max_entries=1"),
-        ({"base": KeyGrouping(4)}, "base.workers=4 is not workers=3"),
+        ({"keys": POOL[[1, 1]]}, "in the table twice"),
+        ({"max_entries": 1}, "exceeds max_entries=1"),
+        ({"base": KeyGrouping(4)}, "base.workers=4 must equal workers=3"),
     ],
 )
 def test_a_bad_table_is_refused(changes, message):
@@ -109,7 +109,7 @@ def test_a_bad_table_is_refused(changes, message):
 
 @pytest.mark.parametrize("base", [PartialKey(3), OnlineGreedy(3)], ids=repr)
 def test_a_table_keeps_keys_whole_only_over_a_base_that_does(base):
-    with pytest.raises(NeedError, match="take kg or ring"):
+    with pytest.raises(NeedError, match="use kg or ring"):
         table_of(base=base)
 
 

@@ -61,7 +61,7 @@ def test_counts_are_values():
 
 
 def test_counts_are_not_negative():
-    with pytest.raises(ParameterError, match="count of -1 is below 0"):
+    with pytest.raises(ParameterError, match="count of -1 is negative"):
         KeyCounts(np.array([1], dtype=np.uint64), np.array([-1]))
-    with pytest.raises(ParameterError, match="equally long"):
+    with pytest.raises(ParameterError, match="of equal length"):
         KeyCounts(np.array([1], dtype=np.uint64), np.array([1, 2]))

@@ -100,7 +100,7 @@ def test_cuts_are_where_the_counts_say(values, bins, parts):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: StreamingHistogram(bins=1), "bins=1 is not at least 2"),
+        (lambda: StreamingHistogram(bins=1), "bins=1 must be at least 2"),
         (lambda: histogram([np.nan], 4), "finite numbers"),
         (lambda: StreamingHistogram.of(np.array([1.0]), np.array([0.0])), "masses above 0"),
         (lambda: histogram([1.0], 4).uniform(0), "parts=0"),

@@ -56,7 +56,7 @@ def test_another_seed_is_another_stream():
 )
 def test_bad_parameters_are_refused(name, value):
     fields = {"exponent": 1.0, "keys": 10, "messages": 10, name: value}
-    with pytest.raises(ParameterError, match=f"{name}={value} is below"):
+    with pytest.raises(ParameterError, match=f"{name}={value} must be at least"):
         ZipfStream(**fields)
 
 

@@ -1,4 +1,4 @@
-"""What lies in an Arrow array's buffers, as numpy arrays in the form in which Spark hashes it.
+"""The buffers of Arrow arrays as numpy arrays, in the form in which Spark hashes them.
 
 Slices are respected; the places of nulls hold anything.
 """

@@ -1,4 +1,4 @@
-"""From key columns to hashes."""
+"""The hash of each row's key, from its Arrow columns."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def _as_columns(columns: Column | pa.RecordBatch | pa.Table | Sequence[Column]) 
     for key in keys:
         if not isinstance(key, Column):
             raise KeyTypeError(
-                f"a key column is an Arrow array, not {type(key).__name__}; "
+                f"a key column must be an Arrow array, not {type(key).__name__}; "
                 "build one with pyarrow.array(values)"
             )
     lengths = [len(key) for key in keys]
     if len(set(lengths)) != 1:
         raise ParameterError(
-            f"key columns of {lengths} rows make no keys; give one column or more, of equal length"
+            f"key columns have {lengths} rows; give at least one column, all of equal length"
         )
     return keys

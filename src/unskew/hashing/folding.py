@@ -1,4 +1,4 @@
-"""Arrow arrays, straight from their buffers, into running hashes.
+"""Running hashes of rows, continued with the values of one Arrow array after another.
 
 What a value is to Spark decides how it is hashed: four bytes, eight bytes, or a string of them.
 """

@@ -1,4 +1,4 @@
-"""The hash of whole numbers that are in memory already, as generated streams have them."""
+"""The hash of whole numbers in memory, such as the ids of generated streams."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def hash_ids(ids: NDArray[np.int64]) -> KeyHashes:
     [-5252525462095825812, -7001672635703045582]
     """
     if ids.dtype.kind != "i":
-        raise KeyTypeError(f"ids are signed whole numbers, not {ids.dtype}; cast them to int64")
+        raise KeyTypeError(f"ids must be signed whole numbers, not {ids.dtype}; cast them to int64")
     hashes = np.full(ids.size, SEED, dtype=np.uint64)
     hash_longs(ids.astype(np.int64, copy=False), None, None, hashes)
     return hashes

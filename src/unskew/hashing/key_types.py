@@ -1,4 +1,4 @@
-"""Which types can be a key, and what to do with those that cannot."""
+"""Which types can be a key, and what to use instead of those that cannot."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MAX_DIGITS = 38
 
 
 def check_key_type(kind: pa.DataType) -> None:
-    """Refuse a type that Spark cannot group by or cannot hash."""
+    """Raise unless Spark can group by and hash this type."""
     if types.is_decimal(kind):
         _check_decimal(kind)
     if _is_variant(kind) or fold_of(kind) is None:
-        raise KeyTypeError(f"a key of type {kind} has no hash in Spark; {_way_out(kind)}")
+        raise KeyTypeError(f"a key of type {kind} cannot be hashed by Spark; {_way_out(kind)}")
     for part in _parts(kind):
         check_key_type(part)
 
@@ -27,13 +27,13 @@ def check_key_type(kind: pa.DataType) -> None:
 def _check_decimal(kind: pa.DataType) -> None:
     if not 0 <= kind.scale <= kind.precision <= MAX_DIGITS:
         raise KeyTypeError(
-            f"a key of type {kind} is none of Spark's decimals, which have at most {MAX_DIGITS} "
+            f"a key of type {kind} is not a decimal of Spark, which has at most {MAX_DIGITS} "
             "digits and a scale of 0..digits; cast it to one of them, or to string"
         )
 
 
 def _is_variant(kind: pa.DataType) -> bool:
-    """Spark sends a variant as a struct of two binaries and marks the second."""
+    """Spark sends a variant as a struct of two binaries and names it in the second's metadata."""
     return types.is_struct(kind) and any("variant" in _marks(field) for field in kind)
 
 

@@ -112,7 +112,7 @@ def least_loaded_on_walk(
 
 @compiled
 def _less_loaded(best: np.int64, position: np.uint64, loads: Loads) -> np.int64:
-    """Without a branch, which would be guessed wrong half of the time."""
+    """Branch-free: the processor would mispredict a branch half of the time."""
     other = np.int64(position)
     return best + (other - best) * (loads[other] < loads[best])
 

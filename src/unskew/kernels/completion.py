@@ -60,7 +60,7 @@ def run_proactive(
     heard: NDArray[np.bool_],
     messages: Loads,
 ) -> None:
-    """Schedule rows as they arrive; what workers tell arrives the moment a row is done.
+    """Schedule rows as they arrive; messages of workers arrive the moment a row is done.
 
     Workers reply with the time they have spent on rows or, `by_finish`, with the time of day.
     `states[i]` is the scheduler's state when row i came, `heard[i]` whether matrices had come in

@@ -198,7 +198,7 @@ def fit_least_loaded(
 def give_heaviest_to_least_loaded(
     cost: Amounts, heaviest_first: Rows, loads: Amounts, out: WorkerIds
 ) -> None:
-    """Place every key anew, the heaviest first, on the least loaded worker."""
+    """Place all keys again, the heaviest first, on the least loaded worker."""
     order = np.argsort(loads, kind="mergesort")
     place = np.empty(loads.size, dtype=np.int64)
     place[order] = np.arange(loads.size)

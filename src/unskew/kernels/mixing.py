@@ -18,7 +18,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 @compiled
 def mix(word: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64: a bijection in which every input bit moves every output bit."""
+    """The finaliser of SplitMix64: a bijection; every input bit affects every output bit."""
     word = (word ^ (word >> _30)) * _MULTIPLIER_1
     word = (word ^ (word >> _27)) * _MULTIPLIER_2
     return word ^ (word >> _31)

@@ -19,11 +19,13 @@ from unskew.kernels.planned import Index, Offsets, Weights
 from unskew.kernels.table import FREE, slot_of
 
 
-class Interval(NamedTuple):
-    """What a source counts within an interval: rows by the worker that got them, and by hash."""
+class IntervalCounts(NamedTuple):
+    """What a source counts within an interval."""
 
     loads: Loads
+    """Rows by the worker that got them."""
     hashed: Loads
+    """Rows by the worker that their hash picks."""
 
 
 @compiled
@@ -34,7 +36,7 @@ def send_replanned(
     index: Index,
     starts: Offsets,
     owners: WorkerIds,
-    interval: Interval,
+    interval: IntervalCounts,
     out: WorkerIds,
 ) -> None:
     """Send every key to the least loaded of its owners, or past them when they are full."""

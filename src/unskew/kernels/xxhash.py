@@ -33,7 +33,7 @@ def rotated(word: np.uint64, bits: np.uint64) -> np.uint64:
 
 @compiled
 def avalanched(word: np.uint64) -> np.uint64:
-    """The last step: every bit moves every other."""
+    """The last step: every input bit affects every output bit."""
     word = (word ^ (word >> np.uint64(33))) * PRIME_2
     word = (word ^ (word >> np.uint64(29))) * PRIME_3
     return word ^ (word >> np.uint64(32))

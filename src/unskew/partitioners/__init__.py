@@ -50,7 +50,7 @@ _SCHEMES: tuple[type[Partitioner], ...] = (
 )
 
 ALL: dict[str, type[Partitioner]] = {scheme.scheme: scheme for scheme in _SCHEMES}
-"""Every scheme by its name, the strongest promise first. To stand here is to join the conformance
+"""Every scheme by its name, the strongest guarantee first. To stand here is to join the conformance
 suite, the command line and the tables of the documentation."""
 
 
@@ -62,7 +62,7 @@ def scheme_named(scheme: str) -> type[Partitioner]:
 
 
 def need_of(scheme: str) -> Need:
-    """The need that every partitioner of this scheme keeps, whatever its settings.
+    """The need that every partitioner of this scheme meets, whatever its settings.
 
     >>> need_of("planned-split")
     <Need.MERGEABLE: 'mergeable'>

@@ -66,7 +66,7 @@ class ConsistentGrouping(ArrayValue, PartitionerBase):
             )
         if self.owners.size and self.owners.size != self.workers * self.virtual:
             raise ParameterError(
-                f"owners names the workers of {self.owners.size} virtual workers; there are "
+                f"owners has the workers of {self.owners.size} virtual workers; there are "
                 f"{self.workers} * {self.virtual}"
             )
         if self.owners.size and not 0 <= self.owners.min() <= self.owners.max() < self.workers:

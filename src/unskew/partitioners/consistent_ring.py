@@ -1,4 +1,4 @@
-"""Consistent hashing: another worker takes keys, and nobody else's keys move."""
+"""Consistent hashing: a new worker takes keys from the others; no other key moves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ConsistentRing(PartitionerBase):
     the workers, so adding worker n moves keys only to it.
 
     When: whole keys, and workers come and go. Not for balance alone: it is no better than hashing.
-    Cost: O(1) time per row (one look-up), O(arcs) memory per source, no coordination.
+    Cost: O(1) time per row (one lookup), O(arcs) memory per source, no coordination.
     Paper: Gedik, partitioning functions, section 2 (there with 1000 points per worker).
 
     >>> keys = np.random.default_rng(1).integers(0, 2**63, 10_000).astype(np.uint64) * 2

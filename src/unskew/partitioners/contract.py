@@ -1,4 +1,4 @@
-"""What a partitioner and a router promise, in three small protocols.
+"""What a partitioner and a router guarantee, as three small protocols.
 
 A *partitioner* describes a scheme: frozen, comparable, printable; it travels to executors and has
 a JSON form. A *router* is one source's running memory of it.
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Need(enum.Enum):
-    """What the work asks of the rows of one key, the strongest promise first."""
+    """What the work asks of the rows of one key, the strongest guarantee first."""
 
     WHOLE_KEY = "whole-key"
     """All rows of a key meet on one worker: joins, sessions, any function of a whole group."""
@@ -46,7 +46,7 @@ class Need(enum.Enum):
     """Rows are independent of each other: a stateless map."""
 
     def keeps(self, wanted: Need) -> bool:
-        """Whether a scheme that promises this is legal for work that needs `wanted`.
+        """Whether a scheme with this guarantee is legal for work that needs `wanted`.
 
         >>> Need.WHOLE_KEY.keeps(Need.MERGEABLE), Need.ANY_ROW.keeps(Need.WHOLE_KEY)
         (True, False)
@@ -71,7 +71,7 @@ def _no_workers() -> NDArray[np.int32]:
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What workers tell one source: rows given to each, who is busy or idle, what rows cost.
+    """What workers report to one source: rows given to each, who is busy or idle, what rows cost.
 
     `busy` and `idle` list worker ids, the earliest signal first; so do the messages in `costs`.
     """
@@ -92,14 +92,14 @@ class Router(Protocol):
 
 @runtime_checkable
 class FeedbackRouter(Protocol):
-    """A router that hears from the workers."""
+    """A router that learns from reports of the workers."""
 
     def route(self, keys: KeyHashes) -> WorkerIds:
         """The worker of every key, in order."""
         ...
 
     def learn(self, report: WorkerReport) -> None:
-        """Take in what the workers report; it affects only rows routed later."""
+        """Learn from what the workers report; only rows routed later are affected."""
         ...
 
 
@@ -118,7 +118,7 @@ class Partitioner(Protocol):
 
     @property
     def need(self) -> Need:
-        """The strongest promise that the scheme keeps."""
+        """The strongest guarantee that the scheme gives."""
         ...
 
     @property
@@ -128,7 +128,7 @@ class Partitioner(Protocol):
 
     @property
     def coordinated(self) -> bool:
-        """Whether all sources must share one router for the promises to hold."""
+        """Whether all sources must share one router for the guarantees to hold."""
         ...
 
     @property
@@ -152,14 +152,14 @@ class Partitioner(Protocol):
 
 
 class PartitionerBase:
-    """What holds for most schemes: sources share nothing and ask nothing; routers learn."""
+    """Defaults: sources share no router and ask for no loads; routers learn as they route."""
 
     __slots__ = ()
     uses_frequencies: ClassVar[bool] = False
 
     @property
     def coordinated(self) -> bool:
-        """Whether all sources must share one router for the promises to hold."""
+        """Whether all sources must share one router for the guarantees to hold."""
         return False
 
     @property
@@ -185,22 +185,22 @@ MOST_WORKERS = 2**24
 
 
 def check_seed(seed: int) -> None:
-    """Refuse a seed that numpy would not take."""
+    """Raise unless numpy takes the seed."""
     if not 0 <= seed < 2**63:
-        raise ParameterError(f"seed={seed} is not in 0..2**63-1; any number there will do")
+        raise ParameterError(f"seed={seed} is not in 0..2**63-1; use any number in it")
 
 
 def check_workers(workers: int) -> None:
-    """Refuse a number of workers that cannot be."""
+    """Raise unless the number of workers is in range."""
     check_whole("workers", workers)
     if not 1 <= workers <= MOST_WORKERS:
         raise ParameterError(
-            f"workers={workers} is not in 1..{MOST_WORKERS}; give a worker for each core, or a few"
+            f"workers={workers} is not in 1..{MOST_WORKERS}; one to a few workers per core is usual"
         )
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Refuse a slack that leaves no worker room for the next row."""
+    """Raise unless the slack is above 0 and finite: a worker needs room for the next row."""
     check_number("epsilon", epsilon)
     if not 0 < epsilon < float("inf"):
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""What sources and workers tell each other when rows are scheduled by cost."""
+"""Messages between sources and workers when rows are scheduled by cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unskew.sketches.cost_pair import CostPair
 
 @dataclass(frozen=True, slots=True)
 class StableCosts:
-    """A worker's matrices, which have stopped moving."""
+    """A worker's matrices, once they are stable."""
 
     worker: int
     pair: CostPair
@@ -17,7 +17,7 @@ class StableCosts:
 
 @dataclass(frozen=True, slots=True)
 class TimeRequest:
-    """Rides on row number `row` of a source: how long have you really worked?
+    """A request for a worker's true time, carried by row number `row` of a source.
 
     `estimate` is what the source believes of all sources' rows so far, that row included.
     """
@@ -30,7 +30,7 @@ class TimeRequest:
 
 @dataclass(frozen=True, slots=True)
 class TimeReply:
-    """The answer: by how much the worker's time is above the source's estimate."""
+    """The reply: by how much the worker's time is above the source's estimate."""
 
     worker: int
     epoch: int

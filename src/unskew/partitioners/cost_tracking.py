@@ -1,4 +1,4 @@
-"""A worker's side of scheduling by cost: learn until nothing moves, send, begin anew."""
+"""A worker's side of scheduling by cost: learn until costs are stable, send them, start over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unskew.sketches.cost_pair import CostPair, CostShape
 
 
 class TrackerState(enum.IntEnum):
-    """Where a worker is."""
+    """The states of a worker."""
 
     START = 0
     """Fewer than a window of rows executed since the matrices were empty."""
@@ -56,7 +56,7 @@ class CostTracker:
 
     @property
     def state(self) -> TrackerState:
-        """Where the worker is."""
+        """The current state of the worker."""
         return TrackerState(int(self.memory.state[TRACKING]))
 
     @property
@@ -65,7 +65,7 @@ class CostTracker:
         return float(self.memory.spent[0])
 
     def execute(self, keys: KeyHashes, costs: Floats) -> list[StableCosts]:
-        """Take in executed rows with what each cost; the matrices that became stable on the way."""
+        """Learn the costs of executed rows; return the matrices that became stable."""
         sent = []
         while keys.size:
             done = execute_until_stable(keys, costs, self.window, self.tolerance, self.memory)
@@ -87,8 +87,8 @@ class CostTracker:
 
 
 def check_window(window: int, tolerance: float) -> None:
-    """Refuse windows without rows and tolerances that nothing can meet."""
+    """Raise unless window >= 1 and tolerance >= 0."""
     if window < 1:
-        raise ParameterError(f"window={window} is not at least 1 row")
+        raise ParameterError(f"window={window} must be at least 1 row")
     if not tolerance >= 0:
         raise ParameterError(f"tolerance={tolerance} is below 0; 0.05 lets cells move by 5 %")

@@ -1,4 +1,4 @@
-"""Full knowledge: the oracle that knows what every row costs before it runs."""
+"""Full knowledge: an oracle that knows the cost of every row before it runs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class KeyCosts(ArrayValue):
     def __post_init__(self) -> None:
         if self.keys.shape != self.costs.shape or self.keys.ndim != 1:
             raise ParameterError(
-                f"keys and costs must be two equally long vectors, not of shape "
+                f"keys and costs must be two vectors of equal length, not of shape "
                 f"{self.keys.shape} and {self.costs.shape}"
             )
         if self.costs.size and not self.costs.min() >= 0:
-            raise ParameterError(f"a cost of {self.costs.min()} is below 0")
+            raise ParameterError(f"a cost of {self.costs.min()} is negative; give 0 or more")
         order = np.argsort(self.keys, kind="stable")
         object.__setattr__(self, "keys", frozen(self.keys[order], np.uint64))
         object.__setattr__(self, "costs", frozen(self.costs[order], np.float64))
@@ -49,7 +49,7 @@ class KeyCosts(ArrayValue):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FullKnowledge(ArrayValue, PartitionerBase):
-    """Know each row's cost, send it to the worker with the least cost so far.
+    """Send each row, whose cost is known, to the worker with the least cost so far.
 
     `factors` say how many times longer each worker takes than the costs; all 1 if empty.
 
@@ -77,7 +77,7 @@ class FullKnowledge(ArrayValue, PartitionerBase):
         object.__setattr__(self, "factors", frozen(self.factors, np.float64))
         if self.factors.size not in (0, self.workers) or not (self.factors > 0).all():
             raise ParameterError(
-                f"factors={self.factors.tolist()} are not {self.workers} numbers above 0, one for "
+                f"factors={self.factors.tolist()} must be {self.workers} numbers above 0, one for "
                 "each worker"
             )
 

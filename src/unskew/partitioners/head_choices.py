@@ -76,7 +76,7 @@ class DChoices(PartitionerBase):
     """Send frequent keys to the least loaded of d workers, d just large enough; others to two.
 
     d is the smallest number for which no set of head keys must overload its workers by more than
-    `epsilon` of the rows; it is worked out anew as the stream grows.
+    `epsilon` of the rows; it is computed again as the stream grows.
 
     When: as W-choices, with fewer replicas. Not when the frequencies are known: a planned split
         needs fewer still.
@@ -179,7 +179,7 @@ class HeadChoicesRouter:
 
 
 def smallest_choices(head: NDArray[np.float64], workers: int, epsilon: float) -> int:
-    """The fewest choices for keys of frequencies `head` (falling) that can keep workers level.
+    """The fewest choices that keep workers level, for keys of (falling) frequencies `head`.
 
     The h most frequent keys with d choices each reach b = n - n((n-1)/n)^(hd) of n workers on
     average. Whatever must fall into these, the h keys, other head keys and tail keys whose choices
@@ -206,7 +206,7 @@ def smallest_choices(head: NDArray[np.float64], workers: int, epsilon: float) ->
 
 
 def check_threshold(threshold: float | None) -> None:
-    """Refuse a threshold that is no share of the rows."""
+    """Raise unless 0.000001 <= threshold <= 1."""
     if threshold is not None and not 1e-6 <= threshold <= 1:
         raise ParameterError(
             f"threshold={threshold} is not in 0.000001..1; it is the share of the rows from which "

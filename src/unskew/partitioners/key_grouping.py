@@ -1,4 +1,4 @@
-"""Key grouping: every key has one worker, its hash says which."""
+"""Key grouping: the hash of a key picks its one worker."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class KeyGrouping(PartitionerBase):
         return StaticRoutes(self.workers, SplitTable.empty())
 
     def router(self, source: int = 0, sources: int = 1) -> KeyGroupingRouter:
-        """Start the memory of one source: there is none."""
+        """Start one source; it needs no memory."""
         return KeyGroupingRouter(self.workers)
 
 

@@ -1,4 +1,4 @@
-"""Off-line greedy: all keys by falling frequency, each to the least loaded worker."""
+"""Offline greedy: all keys by falling frequency, each to the least loaded worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unskew.sketches.key_counts import KeyCounts
 
 @dataclass(frozen=True, slots=True)
 class OfflineGreedy(PartitionerBase):
-    """Know all frequencies, place keys heaviest first on the least loaded worker.
+    """Place keys of known frequency, heaviest first, on the least loaded worker.
 
     When: as the yardstick of what whole keys allow. A table of every key is rarely affordable;
         the planners of `unskew.rebalancing` come close with a few thousand entries.
@@ -50,7 +50,7 @@ class OfflineGreedy(PartitionerBase):
 
     @property
     def static(self) -> StaticRoutes | None:
-        """The table over key grouping; placed when it is asked for."""
+        """The table over key grouping, computed at each access."""
         return self.table().static
 
     def router(self, source: int = 0, sources: int = 1) -> RoutingTableRouter:

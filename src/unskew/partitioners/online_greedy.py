@@ -1,4 +1,4 @@
-"""On-line greedy: a new key goes to the least loaded worker of all and stays there."""
+"""Online greedy: a new key goes to the least loaded worker of all and stays there."""
 
 from __future__ import annotations
 

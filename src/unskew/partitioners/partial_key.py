@@ -59,7 +59,7 @@ class PartialKey(PartitionerBase):
                 f"estimate={self.estimate!r} is not one of {', '.join(get_args(Estimate))}"
             )
         if self.period < 1:
-            raise ParameterError(f"period={self.period} is not at least 1 message")
+            raise ParameterError(f"period={self.period} must be at least 1 message")
 
     @property
     def need(self) -> Need:
@@ -109,7 +109,7 @@ class PartialKeyRouter:
 
 
 def check_choices(choices: int, workers: int, distinct: bool) -> None:
-    """Refuse a number of choices that the workers cannot give; two of one worker are that one."""
+    """Raise unless 1 <= choices <= workers; with a single worker, two choices are that worker."""
     if choices < 1 or (distinct and choices > max(workers, 2)):
         raise ParameterError(
             f"choices={choices} is not in 1..workers={workers}; "

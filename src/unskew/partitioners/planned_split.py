@@ -1,4 +1,4 @@
-"""Planned split: key frequencies say which keys to cut, and where."""
+"""Planned split: cuts heavy keys by their frequencies, so that workers are level."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class PlannedSplit(ArrayValue, PartitionerBase):
 
     The table holds the hashes of the planned keys in ascending order; key i has the parts
     `starts[i]..starts[i+1]-1`, each with the worker that owns it and its share of the key's rows.
-    Given `counts`, the table is drawn up from them; with neither, every key goes by its hash.
+    Given `counts`, the table is made from them; with neither, every key goes by its hash.
 
-    With `mode="online"` a source draws up the table itself, anew after every `interval` of rows,
+    With `mode="online"` a source makes the table itself, after every `interval` of rows,
     from a sketch of `counters` keys; within an interval no worker takes more than 1 + `epsilon`
     times its share. The interval is a twentieth of `counts`, if they are given.
 
     When: partial results merge and key frequencies are known, from the data or from an earlier
-        run; on line, where they are not known or drift.
+        run; online, where they are not known or drift.
     Cost: O(log table) time per row, O(table) memory, no coordination. At most workers - 1 cuts
-        are made, so there are at most keys + workers - 1 replicas. On line also O(parts) time
+        are made, so there are at most keys + workers - 1 replicas. Online also O(parts) time
         for the rows of a split key, and a few replicas more for what the last interval did not
         foretell.
     Paper: ours, after McNaughton's wrap-around rule for machines that may share a job.
@@ -109,7 +109,7 @@ class PlannedSplit(ArrayValue, PartitionerBase):
 
     @property
     def max_replicas(self) -> int:
-        """The parts of the key that is cut most; on line there is no telling."""
+        """The parts of the key that is cut most; online a key may be anywhere."""
         if self.mode == "online":
             return self.workers
         return int(np.diff(self.starts).max(initial=1))
@@ -125,7 +125,7 @@ class PlannedSplit(ArrayValue, PartitionerBase):
 
     def _take_counts(self, counts: KeyCounts) -> None:
         if self.keys.size:
-            raise ParameterError("counts and a table are both given; give one of them")
+            raise ParameterError("counts and a table are both given; give only one")
         if self.mode == "online":
             twentieth = -(-int(counts.counts.sum()) // 20)
             object.__setattr__(self, "interval", max(twentieth, 1))
@@ -164,10 +164,10 @@ class PlannedSplitRouter:
 
 
 def check_table(plan: PlannedSplit) -> None:
-    """Refuse a table that is out of order, leaves a key without parts or names no worker."""
+    """Raise unless the table is in order, and its parts, owners and shares are consistent."""
     keys, starts, owners, shares = plan.table
     if starts.size != keys.size + 1 or starts[0] != 0 or (np.diff(starts) < 1).any():
-        raise ParameterError("starts must rise from 0, one step of at least one part for each key")
+        raise ParameterError("starts must begin at 0 and rise by at least 1, the parts of each key")
     if not starts[-1] == owners.size == shares.size:
         raise ParameterError(
             f"starts ends at {starts[-1]} parts, but there are {owners.size} owners "

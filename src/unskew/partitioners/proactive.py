@@ -1,4 +1,4 @@
-"""Proactive shuffle grouping: rows go where, by what they will cost, they will be done first."""
+"""Proactive shuffle grouping (POSG): each row to the worker with the least expected cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Clock = Literal["spent", "finish"]
 
 
 class SchedulerState(enum.IntEnum):
-    """Where a source is."""
+    """The states of a source."""
 
     ROUND_ROBIN = 0
     """Costs are not yet known from every worker."""
@@ -98,10 +98,10 @@ class Proactive(PartitionerBase):
         if self.clock not in get_args(Clock):
             raise ParameterError(f"clock={self.clock!r} is not one of {', '.join(get_args(Clock))}")
         if self.resync < 0:
-            raise ParameterError(f"resync={self.resync} is below 0; 0 never asks without news")
-        shape = self.shape  # refuses what no matrix can have
+            raise ParameterError(f"resync={self.resync} is below 0; 0 asks only after reports")
+        shape = self.shape  # raises if no matrix has this shape
         if self.learned is not None:
-            CostPair(shape, self.learned.counts, self.learned.costs)  # refuses other sizes
+            CostPair(shape, self.learned.counts, self.learned.costs)  # raises if the sizes differ
 
     @property
     def shape(self) -> CostShape:
@@ -142,7 +142,7 @@ class ProactiveRouter:
 
     @property
     def state(self) -> SchedulerState:
-        """Where the source is."""
+        """The current state of the source."""
         return SchedulerState(int(self.memory.state[STATE]))
 
     def route(self, keys: KeyHashes) -> WorkerIds:
@@ -158,7 +158,7 @@ class ProactiveRouter:
         return out
 
     def learn(self, report: WorkerReport) -> None:
-        """Take in matrices and replies, in order."""
+        """Learn from matrices and replies, in order."""
         for message in report.costs:
             match message:
                 case StableCosts(worker, pair):

@@ -63,7 +63,7 @@ class RoutingTable(ArrayValue, PartitionerBase):
         object.__setattr__(self, "keys", frozen(self.keys[order], np.uint64))
         object.__setattr__(self, "owners", frozen(self.owners[order], np.int32))
         if self.keys.size and bool((self.keys[1:] == self.keys[:-1]).any()):
-            raise ParameterError("a key stands twice in the table; give each key one worker")
+            raise ParameterError("a key is in the table twice; give each key one worker")
 
     @property
     def fallback(self) -> Partitioner:
@@ -92,8 +92,8 @@ class RoutingTable(ArrayValue, PartitionerBase):
             )
         if self.max_entries is not None and self.keys.size > self.max_entries:
             raise ParameterError(
-                f"a table of {self.keys.size} keys is over max_entries={self.max_entries}; "
-                "keep the heaviest keys, or raise the bound"
+                f"a table of {self.keys.size} keys exceeds max_entries={self.max_entries}; "
+                "keep the heaviest keys, or raise max_entries"
             )
         if self.owners.size and not (self.owners.min() >= 0 and self.owners.max() < self.workers):
             raise ParameterError(
@@ -103,10 +103,10 @@ class RoutingTable(ArrayValue, PartitionerBase):
 
     def _check_base(self, base: Partitioner) -> None:
         if base.workers != self.workers:
-            raise ParameterError(f"base.workers={base.workers} is not workers={self.workers}")
+            raise ParameterError(f"base.workers={base.workers} must equal workers={self.workers}")
         if not base.need.keeps(Need.WHOLE_KEY) or base.coordinated:
             raise NeedError(
-                f"base={base.scheme} does not keep keys whole without coordination; take kg or ring"
+                f"base={base.scheme} does not keep keys whole without coordination; use kg or ring"
             )
 
 

@@ -1,4 +1,4 @@
-"""Shuffle grouping: rows in turn, whatever their key."""
+"""Shuffle grouping: rows to workers in turn, whatever their key."""
 
 from __future__ import annotations
 

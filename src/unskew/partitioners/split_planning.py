@@ -1,4 +1,4 @@
-"""From key frequencies to a planned split: level workers, few cuts, a small table."""
+"""Planning of a split from key frequencies: level workers, few cuts, a small table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unskew.partitioners.static import SplitTable
 from unskew.sketches.key_table import KeyTable
 
 TABLE = 1000
-"""How many keys a plan may name, unless told otherwise."""
+"""How many keys a plan may name by default."""
 
 
 def plan_split(
@@ -64,19 +64,19 @@ def check_plan(
     epsilon: float,
     table: int,
 ) -> Weights:
-    """Refuse frequencies and capacities that cannot be; return the capacities."""
+    """Validate the input of a plan; return the capacities."""
     check_epsilon(epsilon)
     if table < 0:
         raise ParameterError(f"table={table} is below 0; give the most keys that a plan may name")
     if rest.size < 1:
-        raise ParameterError("rest has no worker; give what the other keys bring to each")
+        raise ParameterError("rest is empty; give the load of all other keys for each worker")
     if keys.size != weights.size:
-        raise ParameterError(f"there are {keys.size} keys but {weights.size} weights")
+        raise ParameterError(f"{keys.size} keys and {weights.size} weights; give one for each key")
     if capacities is None:
         return np.ones(rest.size)
     if capacities.size != rest.size or not (capacities > 0).all():
         raise ParameterError(
-            f"capacities={capacities.tolist()} must be {rest.size} numbers above 0, one a worker"
+            f"capacities={capacities.tolist()} must be {rest.size} numbers above 0, one per worker"
         )
     return capacities.astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""Planned split on line: a source's own sketch of one interval makes the plan of the next."""
+"""Online planned split: a source plans each interval from a sketch of the one before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from unskew.kernels.choices import prime_at_least
 from unskew.kernels.planned import Index, Offsets, Weights
-from unskew.kernels.replanned import Interval, keep_and_fill, send_replanned
+from unskew.kernels.replanned import IntervalCounts, keep_and_fill, send_replanned
 from unskew.partitioners.contract import KeyHashes, WorkerIds
 from unskew.partitioners.key_grouping import KeyGrouping
 from unskew.partitioners.split_planning import (
@@ -33,7 +33,7 @@ class ReplanningRouter:
     length: int
     bound: int
     counters: int
-    counted: Interval
+    counted: IntervalCounts
     sketch: SpaceSaving
 
     @classmethod
@@ -69,11 +69,11 @@ class ReplanningRouter:
         self.sketch.add(keys)
 
 
-def _nothing_counted(workers: int) -> Interval:
-    return Interval(np.zeros(workers, dtype=np.int64), np.zeros(workers, dtype=np.int64))
+def _nothing_counted(workers: int) -> IntervalCounts:
+    return IntervalCounts(np.zeros(workers, dtype=np.int64), np.zeros(workers, dtype=np.int64))
 
 
-def replan(current: SplitTable, counted: Interval, sketch: SpaceSaving) -> SplitTable:
+def replan(current: SplitTable, counted: IntervalCounts, sketch: SpaceSaving) -> SplitTable:
     """The plan for another interval like the one counted; keys keep their workers if these fit."""
     frequent = sketch.frequent()
     # The true count lies between the estimate and the estimate less its error: take the middle.
@@ -110,7 +110,7 @@ def replan_for(
 
 
 def _held(table: SplitTable, keys: KeyHashes) -> tuple[Offsets, WorkerIds]:
-    """Which workers hold each of `keys` so far: none those of a key that is new to the table."""
+    """Which workers hold each of `keys` so far; a key that is new to the table has none."""
     entries = np.searchsorted(table.keys, keys)
     known = np.isin(keys, table.keys)
     _, places = parts_of(table.starts, entries[known])

@@ -1,4 +1,4 @@
-"""The power of two choices per key: taken once, remembered for good."""
+"""The power of two choices per key: chosen once, then remembered."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a scheme would do to a stream, without a cluster."""
+"""Simulation of schemes on streams, without a cluster."""

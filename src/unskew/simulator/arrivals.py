@@ -1,4 +1,4 @@
-"""When rows come and how much work each is."""
+"""Arrival times of rows and the work of each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Traffic:
     def __post_init__(self) -> None:
         check_fields(self)
         if not 0 < self.rate < float("inf"):
-            raise ParameterError(f"rate={self.rate} is not above 0; 0.8 loads workers to 80 %")
+            raise ParameterError(f"rate={self.rate} must be above 0; 0.8 loads workers to 80 %")
         check_seed(self.seed)
         if self.service not in get_args(Service):
             raise ParameterError(

@@ -39,13 +39,13 @@ class Cluster:
         starts = [phase.after for phase in self.phases]
         if not starts or starts[0] != 0 or sorted(set(starts)) != starts:
             raise ParameterError(
-                f"phases begin after messages {starts}; the first must begin at 0, others later"
+                f"phases begin after messages {starts}; the first must begin at 0, each other later"
             )
         for phase in self.phases:
             if len(phase.capacities) != self.workers or not min(phase.capacities) > 0:
                 raise ParameterError(
-                    f"capacities={phase.capacities} are not {self.workers} numbers above 0; "
-                    "give every worker one"
+                    f"capacities={phase.capacities} must be {self.workers} numbers above 0, "
+                    "one for each worker"
                 )
 
     @property

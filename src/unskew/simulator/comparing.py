@@ -1,4 +1,4 @@
-"""Every legal scheme on one stream, best first, and which of them to take."""
+"""A comparison of all legal schemes on one stream, best first, with a recommendation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Found = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What each scheme did, best first, and the one to take."""
+    """The results of each scheme, best first, and the recommended one."""
 
     measure: str
     rows: Sequence[Found]
@@ -25,15 +25,15 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """The scheme to take."""
+        """The recommended scheme."""
         return str(self.rows[0]["scheme"])
 
 
 def legal(partitioners: Mapping[str, Partitioner], need: Need) -> dict[str, Partitioner]:
-    """Those that keep the promise that the work needs."""
+    """The partitioners that give the guarantee that the work needs."""
     kept = {name: each for name, each in partitioners.items() if each.need.keeps(need)}
     if not kept:
-        raise NeedError(f"no scheme keeps {need.value}; there are {', '.join(ALL)}")
+        raise NeedError(f"none of the schemes guarantees {need.value}; there are {', '.join(ALL)}")
     return kept
 
 

@@ -40,9 +40,9 @@ class CostlyRows:
         if len(sizes) != 1:
             raise ParameterError(f"keys, costs and arrivals have different lengths: {sizes}")
         if self.arrivals.size and (np.diff(self.arrivals) < 0).any():
-            raise ParameterError("arrivals are not in order; sort the rows by them")
+            raise ParameterError("arrivals must be in ascending order; sort the rows by arrival")
         if len(self.changes) != (0 if self.factors is None else self.factors.shape[0] - 1):
-            raise ParameterError("give one row of factors more than there are changes")
+            raise ParameterError("factors must have one row more than there are changes")
 
     @classmethod
     def at_rate(
@@ -62,7 +62,9 @@ class CostlyRows:
         if self.factors is None:
             return np.ones((1, workers))
         if self.factors.shape[1] != workers:
-            raise ParameterError(f"{self.factors.shape[1]} factors are not for {workers} workers")
+            raise ParameterError(
+                f"{self.factors.shape[1]} factors for {workers} workers; give one each"
+            )
         return self.factors
 
 
@@ -95,7 +97,7 @@ class Completion:
 
 
 def complete(partitioner: Partitioner, rows: CostlyRows) -> Completion:
-    """Route rows as they arrive and work them off, first come first served.
+    """Route rows as they arrive and serve them, first come first served.
 
     Messages take no time. Memory is a few numbers per row.
 

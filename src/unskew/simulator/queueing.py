@@ -82,11 +82,12 @@ def simulate_queueing(
     cluster = cluster or Cluster.equal(partitioner.workers)
     if cluster.workers != partitioner.workers:
         raise ParameterError(
-            f"cluster has {cluster.workers} workers, the partitioner {partitioner.workers}"
+            f"cluster has {cluster.workers} workers, the partitioner {partitioner.workers}; "
+            "give both the same number"
         )
     for name, value in (("sample_every", sample_every), ("aggregate_every", aggregate_every)):
         if value is not None and not 0 < value < float("inf"):
-            raise ParameterError(f"{name}={value} is not above 0 seconds")
+            raise ParameterError(f"{name}={value} must be above 0 seconds")
     run = _Run(partitioner, cluster, traffic or Traffic(), sources, signalling or Signalling())
     run.sample_every = sample_every
     run.flush_every = aggregate_every or NEVER

@@ -43,7 +43,7 @@ class Signalling:
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.slot > 0:
-            raise ParameterError(f"slot={self.slot} is not above 0 seconds")
+            raise ParameterError(f"slot={self.slot} must be above 0 seconds")
         if not 0 <= self.idle <= self.busy:
             raise ParameterError(f"idle={self.idle} is not in 0..busy={self.busy}")
         if self.by not in get_args(Measure):
@@ -51,12 +51,12 @@ class Signalling:
 
     @property
     def tick(self) -> float:
-        """How finely acknowledgements are told apart: a source reads them this often."""
+        """How often a source reads its acknowledgements, in seconds."""
         return self.slot / _TICKS_PER_SLOT
 
 
 class SignalBoard:
-    """Which worker says what in this slot, and who has still to hear it."""
+    """The signals of this slot, and which sources have not yet received them."""
 
     def __init__(
         self, signalling: Signalling, workers: Workers, routers: Sequence[VirtualRouter]
@@ -72,11 +72,11 @@ class SignalBoard:
 
     @property
     def waiting(self) -> bool:
-        """Whether some source has still to hear something."""
+        """Whether some source has yet to receive a signal."""
         return self._unheard > 0
 
     def end_slot(self, now: float) -> None:
-        """Every worker makes up its mind anew; what was not heard is forgotten."""
+        """End the slot: every worker decides again, and signals not delivered are dropped."""
         self.deliver(now)
         level = self._level(now)
         state = self.workers.signals.state
@@ -89,7 +89,7 @@ class SignalBoard:
         self.workers.slot += 1
 
     def deliver(self, now: float) -> None:
-        """Hand to each source the news that its acknowledgements brought, the earliest first."""
+        """Deliver to each source the signals that its acknowledgements carried, earliest first."""
         self.workers.advance(now)
         signals = self.workers.signals
         news = int(signals.news[0])

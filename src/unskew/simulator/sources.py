@@ -1,4 +1,4 @@
-"""Several sources route one stream: which rows each gets, and what they are told."""
+"""The sources of one stream: which rows each routes, and the reports they receive."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Sources:
         check_whole("sources", sources)
         if not 1 <= sources <= MOST_SOURCES:
             raise ParameterError(
-                f"sources={sources} is not in 1..{MOST_SOURCES}: each has a memory of its own"
+                f"sources={sources} is not in 1..{MOST_SOURCES}: each has its own memory"
             )
         if source_by not in ("turn", "key"):
-            raise ParameterError(f"source-by={source_by!r} is not turn or key")
+            raise ParameterError(f"source-by={source_by!r} must be turn or key")
         self.source_by = source_by
         self.routers = [
             partitioner.router(source, sources)
@@ -59,7 +59,7 @@ class Sources:
         return out
 
     def report(self, loads: Loads) -> None:
-        """Tell every router that listens the true load of each worker."""
+        """Report the true load of each worker to every router that learns."""
         for router in self.routers:
             if isinstance(router, FeedbackRouter):
                 router.learn(WorkerReport(loads=loads))

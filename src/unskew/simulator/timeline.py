@@ -1,4 +1,4 @@
-"""What a run looked like over time, sample by sample and worker by worker."""
+"""The history of a run: samples over time, for each worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scheme would do to a stream on given machines, as one flat document."""
+"""What-if simulation: a scheme on a stream and given machines, as one flat document."""
 
 from __future__ import annotations
 

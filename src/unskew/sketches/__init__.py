@@ -1,1 +1,1 @@
-"""What a source can remember of a stream: exactly, or in a bounded number of counters."""
+"""Memory of a stream: exact, or in a bounded number of counters."""

@@ -1,4 +1,4 @@
-"""The cost of content, learned: twin count-min matrices of frequencies and of cumulated costs."""
+"""The learned cost of content: twin count-min matrices of frequencies and total costs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CostShape:
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta={self.delta} is not between 0 and 1; 0.1 gives 4 rows")
         if not 0 <= self.seed < 2**63:
-            raise ParameterError(f"seed={self.seed} is not in 0..2**63-1")
+            raise ParameterError(f"seed={self.seed} is not in 0..2**63-1; use any number in it")
 
     @property
     def rows(self) -> int:
@@ -170,7 +170,7 @@ class CostPair:
         return CostPair(self.shape, self.counts + other.counts, self.costs + other.costs)
 
     def copy(self) -> CostPair:
-        """The same contents, apart from this pair."""
+        """An independent copy of this pair."""
         return CostPair(self.shape, self.counts, self.costs)
 
     def learned(self) -> LearnedCosts:
@@ -201,7 +201,7 @@ class CostPair:
         """The pair that `to_arrow` wrote."""
         metadata = cells.schema.metadata or {}
         if _METADATA not in metadata:
-            raise ParameterError("these are not the cells of a cost pair: see CostPair.to_arrow")
+            raise ParameterError("not the cells of a cost pair; create them with CostPair.to_arrow")
         shape = CostShape(*json.loads(metadata[_METADATA]))
         return cls(
             shape,

@@ -1,4 +1,4 @@
-"""Values that hold arrays, and still compare, hash and travel like plain frozen dataclasses."""
+"""Frozen dataclasses with array fields that compare and hash by content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _T = TypeVar("_T", bound=np.generic)
 
 
 def frozen(array: NDArray[Any], dtype: type[_T]) -> NDArray[_T]:
-    """A read-only copy of `array`, so that nobody changes a value behind its back."""
+    """A read-only copy of `array`, so that a value never changes."""
     copy = np.array(array, dtype=dtype)
     copy.setflags(write=False)
     return copy

@@ -1,4 +1,4 @@
-"""How often each key occurs: exactly, as a value."""
+"""Exact counts of keys, as a value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unskew.sketches.frozen import ArrayValue, frozen
 
 @dataclass(frozen=True, eq=False, slots=True)
 class KeyCounts(ArrayValue):
-    """Keys with their counts, the most frequent first; equal counts stand by key.
+    """Keys with their counts, the most frequent first; equal counts are sorted by key.
 
     >>> KeyCounts.of([np.array([4, 9, 9], dtype=np.uint64)])
     KeyCounts(keys=array([9, 4], dtype=uint64), counts=array([2, 1]))
@@ -27,11 +27,11 @@ class KeyCounts(ArrayValue):
     def __post_init__(self) -> None:
         if self.keys.shape != self.counts.shape or self.keys.ndim != 1:
             raise ParameterError(
-                f"keys and counts must be two equally long vectors, not of shape "
+                f"keys and counts must be two vectors of equal length, not of shape "
                 f"{self.keys.shape} and {self.counts.shape}"
             )
         if self.counts.size and self.counts.min() < 0:
-            raise ParameterError(f"a count of {self.counts.min()} is below 0")
+            raise ParameterError(f"a count of {self.counts.min()} is negative; give 0 or more")
         order = np.lexsort((self.keys, -self.counts))
         object.__setattr__(self, "keys", frozen(self.keys[order], np.uint64))
         object.__setattr__(self, "counts", frozen(self.counts[order], np.int64))

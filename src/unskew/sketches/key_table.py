@@ -1,4 +1,4 @@
-"""Exact memory of keys, where a scheme or a measurement needs it: O(keys), not O(workers)."""
+"""Exact memory of keys and of (key, worker) pairs: O(keys), not O(workers)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class KeyTable:
         self.values: NDArray[np.int32] = np.full(_SMALLEST, FREE, dtype=np.int32)
 
     def reserve(self, extra: int) -> None:
-        """Make room for `extra` more keys, so that a kernel may insert them without asking."""
+        """Make room for `extra` more keys, so that a kernel can insert them."""
         capacity = self.slots.size
         while 2 * (self.size + extra) > capacity:
             capacity *= 2

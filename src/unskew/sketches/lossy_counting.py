@@ -98,11 +98,11 @@ class SlidingLossyCounting:
     def __init__(self, epsilon: float, window: int, counters: int = 3) -> None:
         if counters < 2:
             raise ParameterError(
-                f"counters={counters} is not at least 2: one is used, one is built"
+                f"counters={counters} must be at least 2: one answers while the next fills"
             )
         if window < counters - 1:
             raise ParameterError(
-                f"window={window} is not at least counters - 1 = {counters - 1} rows"
+                f"window={window} must be at least counters - 1 = {counters - 1} rows"
             )
         self.window = window
         self.step = math.ceil(window / (counters - 1))

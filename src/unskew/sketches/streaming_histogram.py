@@ -1,4 +1,4 @@
-"""A histogram of a stream of numbers in few bins, which merges with others of its kind."""
+"""A mergeable histogram of a stream of numbers, in few bins."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StreamingHistogram:
 
     def __init__(self, bins: int = 64) -> None:
         if bins < 2:
-            raise ParameterError(f"bins={bins} is not at least 2")
+            raise ParameterError(f"bins={bins} must be at least 2")
         self.bins = bins
         self._points = np.zeros(bins + 1)
         self._masses = np.zeros(bins + 1)
@@ -40,7 +40,7 @@ class StreamingHistogram:
 
     @classmethod
     def of(cls, points: Floats, masses: Floats, bins: int = 64) -> StreamingHistogram:
-        """The histogram of bins that are known, in any order, joined where they are too many."""
+        """The histogram of given bins, in any order; the closest are joined if too many."""
         histogram = cls(bins)
         if not (np.isfinite(points).all() and (masses > 0).all()):
             raise ParameterError("points must be finite numbers and their masses above 0")
@@ -54,7 +54,7 @@ class StreamingHistogram:
 
     @property
     def points(self) -> Floats:
-        """Where the bins are, rising."""
+        """The positions of the bins, in ascending order."""
         return self._points[: self._used]
 
     @property
@@ -68,7 +68,7 @@ class StreamingHistogram:
         return float(self.masses.sum())
 
     def add(self, values: Floats) -> None:
-        """Count every value; NaN and infinities have no place on the line."""
+        """Count every value; NaN and infinities raise an error."""
         if not np.isfinite(values).all():
             raise ParameterError("a histogram takes finite numbers; drop NaN and infinities first")
         self._used = add_values(self._points, self._masses, self._used, values)
@@ -96,7 +96,7 @@ class StreamingHistogram:
     def uniform(self, parts: int) -> Floats:
         """`parts` − 1 numbers that cut the values into parts of about the same size."""
         if parts < 1:
-            raise ParameterError(f"parts={parts} is not at least 1")
+            raise ParameterError(f"parts={parts} must be at least 1")
         if self._used < 2:
             return np.repeat(self.points, parts - 1)
         at_points = np.cumsum(self.masses) - self.masses / 2

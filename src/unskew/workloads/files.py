@@ -79,7 +79,7 @@ def read_table(path: Path) -> pa.Table:
 
 @contextmanager
 def _csv_errors(path: Path) -> Iterator[None]:
-    """Turn what Arrow says of a bad file into an `InputError`."""
+    """Turn Arrow's errors about a bad file into an `InputError`."""
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -90,7 +90,7 @@ def _csv_errors(path: Path) -> Iterator[None]:
 
 
 def _is_parquet(path: Path) -> bool:
-    """By content, not by name; complains if it can be neither Parquet nor text."""
+    """Whether it is Parquet, by its content; raises if it is neither Parquet nor text."""
     try:
         with path.open("rb") as file:
             start = file.read(4096)

@@ -1,4 +1,4 @@
-"""Key frequencies that shift from interval to interval, against the workers that serve them."""
+"""Key frequencies that shift from interval to interval, to unbalance the workers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FluctuatingKeys:
     def shifted(self, owner: WorkerIds, rate: float) -> Self:
         """The next interval, for keys that now are on `owner`."""
         if not 0 <= rate < float("inf"):
-            raise ParameterError(f"rate={rate} is not at least 0; 1.0 halves a worker's load")
+            raise ParameterError(f"rate={rate} must not be negative; 1.0 halves a worker's load")
         rng = np.random.default_rng((*self.seed, 2))
         shares, following = self.shares.copy(), (self.seed[0], self.seed[1] + 1)
         loads = np.bincount(owner, weights=shares)

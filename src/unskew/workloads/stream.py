@@ -1,4 +1,4 @@
-"""What a stream of rows is to a simulator: key hashes, in chunks, as often as asked."""
+"""The protocol of a stream of rows: key hashes in chunks, readable any number of times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stream(Protocol):
 
 
 def chunk_sizes(messages: int) -> Iterator[int]:
-    """How `messages` rows fall into chunks.
+    """The sizes of the chunks of `messages` rows.
 
     >>> list(chunk_sizes(100_000))
     [65536, 34464]
@@ -36,8 +36,8 @@ def chunk_sizes(messages: int) -> Iterator[int]:
 
 
 def check_at_least(name: str, value: float, least: float) -> None:
-    """Refuse a value below `least`, or infinite."""
+    """Raise unless the value is finite and at least `least`."""
     if not value >= least:
-        raise ParameterError(f"{name}={value} is below {least}")
+        raise ParameterError(f"{name}={value} must be at least {least}")
     if value == float("inf"):
-        raise ParameterError(f"{name}={value} has no end; give a number")
+        raise ParameterError(f"{name}={value} must be finite")

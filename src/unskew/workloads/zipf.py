@@ -49,7 +49,7 @@ class ZipfStream:
         check_at_least("keys", self.keys, 1)
         if self.keys > MOST_KEYS:
             raise ParameterError(
-                f"keys={self.keys} is above {MOST_KEYS}: their frequencies are held in memory"
+                f"keys={self.keys} is above {MOST_KEYS}; their frequencies must fit into memory"
             )
         check_at_least("messages", self.messages, 0)
         check_at_least("seed", self.seed, 0)
