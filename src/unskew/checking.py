@@ -7,7 +7,7 @@ import functools
 import numbers
 import types
 import typing
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +40,8 @@ def check_fields(described: object) -> None:
     Traceback (most recent call last):
     unskew.errors.ParameterTypeError: workers='8' is of type str, not a whole number
     """
-    for name, hint in field_types(type(described)).items():
+    kind: Any = type(described)
+    for name, hint in field_types(kind).items():
         check_value(name, getattr(described, name), hint)
 
 
@@ -54,10 +55,10 @@ def check_value(name: str, value: object, hint: Any) -> None:
 
 
 @functools.cache
-def field_types(kind: type) -> dict[str, Any]:
+def field_types(kind: Any) -> dict[str, Any]:
     """The annotation of every field of a dataclass."""
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cast(Any, kind))}
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def alternatives(hint: Any) -> list[Any]:

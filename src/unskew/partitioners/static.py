@@ -124,7 +124,8 @@ class StaticRoutes:
 
     def _by_hash(self, keys: KeyHashes) -> WorkerIds:
         if self.arcs is not None:
-            return self.arcs[keys >> arc_shift(self.arcs.size)]
+            owners: WorkerIds = self.arcs[keys >> arc_shift(self.arcs.size)]
+            return owners
         scaled: KeyHashes = ((keys >> _32) * np.uint64(self.workers)) >> _32
         return scaled.astype(np.int32)
 
