@@ -137,8 +137,8 @@ def test_the_first_half_hour_goes_as_written(spark, tmp_path, monkeypatch):
 
 def load(name, monkeypatch):
     """A module of the tools that write the documents."""
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    monkeypatch.syspath_prepend(str(ROOT / "tools" / "docs"))
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

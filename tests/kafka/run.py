@@ -1,8 +1,8 @@
 """Streams from a real Kafka broker and back, with a driver killed and the broker restarted.
 
-    python tools/kafka_test.py
+    python -m tests.kafka.run
 
-Fetches the jars, starts a broker, fills a topic of 8 partitions and runs `kafka_driver.py`: counts
+Fetches the jars, starts a broker, fills a topic of 8 partitions and runs `driver.py`: counts
 per key (mergeable work) and rows numbered per key (state that moves), both written to Kafka and to
 Parquet. Every row is looked for by its id. Exits with 1 if anything is lost, doubled or wrong;
 where the jars cannot be had it says why and exits with 0.
@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
-from kafka_jars import Jars, UnavailableError, fetch
+from tests.kafka.jars import Jars, UnavailableError, fetch
 
 from unskew.testing.cluster.kafka_broker import KafkaBroker
 from unskew.testing.cluster.processes import Started, stop_on_sigterm
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PARTITIONS = 8
 TOPICS = ("rows", "counts", "numbered")
 PATIENCE = 600.0
@@ -74,7 +74,7 @@ class Driver:
 
     def start(self) -> None:
         """A process group of its own."""
-        command = [sys.executable, str(ROOT / "tools" / "kafka_driver.py"), str(self.folder)]
+        command = [sys.executable, str(Path(__file__).with_name("driver.py")), str(self.folder)]
         command += [self.broker.address, str(self.jars.connector)]
         environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
         self.started = Started.of(command, environment, self.folder / "driver.log")

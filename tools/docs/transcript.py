@@ -1,7 +1,7 @@
 """Type the commands of docs/first-half-hour.md again and write down what they print.
 
 A test compares the document with what commands print now; after a change of their output,
-`python tools/transcript.py` brings the document up to date. With `--without-spark`, what needs
+`python tools/docs/transcript.py` brings the document up to date. With `--without-spark`, what needs
 Spark stays as it is.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from unskew import cli
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "first-half-hour.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "first-half-hour.md"
 ON_SPARK = ("unskew diagnose",)
 _BLOCK = re.compile(r"(<!-- not run[^>]*-->\n)?^```(console|python)\n(.*?)^```$", re.DOTALL | re.M)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from unskew import __version__
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _IMAGE = re.compile(r"!\[[^\]]*\]\((?!https?:)([^)\s]+)\)")

@@ -1,4 +1,4 @@
-"""The driver that `chaos.py` kills: a stateful stream over files, until a file says it is over."""
+"""The driver that `run.py` kills: a stateful stream over files, until a file says it is over."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Fetch the jars of a Kafka broker and of Spark's connector, with the Ivy that PySpark brings.
 
-    python tools/kafka_jars.py FOLDER
+    python -m tests.kafka.jars FOLDER
 
 Ivy looks where it is told to (`~/.ivy2`, or its default, the public repository). A connector of
 the very version of PySpark is taken if there is one, else the nearest older one, and said.

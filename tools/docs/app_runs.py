@@ -15,7 +15,7 @@ from rich.console import Console
 from unskew_lab.apps import ALL
 from unskew_lab.cli.run_tables import show
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results"
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 Runs: TypeAlias = list[dict[str, Any]]
 

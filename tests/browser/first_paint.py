@@ -1,7 +1,8 @@
 """How soon the live page of a long stream is there, in a real Chromium; prints JSON.
 
 From the request to the first paint, and to the moment when all charts are drawn, best of several;
-and the page's own CPU time, which a busy machine does not lengthen.
+and the page's own CPU time, which a busy machine does not lengthen. Run by
+`python -m tests.browser.first_paint`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,11 @@ import threading
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+from tests.browser.chromium import Window, chromium
+from tests.browser.streams import write
 
-from tests.browser.chromium import Window, chromium  # noqa: E402
-from tests.browser.streams import write  # noqa: E402
-
-from unskew.report.live.history import History  # noqa: E402
-from unskew.report.live.server import LiveServer  # noqa: E402
+from unskew.report.live.history import History
+from unskew.report.live.server import LiveServer
 
 PAINT = "performance.getEntriesByType('paint')[0].startTime"
 DRAWN = "performance.getEntriesByName('drawn')[0].startTime"

@@ -1,6 +1,6 @@
 """Kill the driver and the executors of a stateful stream at random moments; check every row.
 
-    python tools/chaos.py --drivers 20 --executors 10
+    python -m tests.chaos.run --drivers 20 --executors 10
 
 Without executors to kill the stream runs on a local Spark, else on a standalone cluster of
 processes on this machine. Rows are numbered per key across all batches: a lost, doubled or stale
@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from unskew.testing import LocalCluster
 
-ROOT = Path(__file__).parent.parent
+DRIVER = Path(__file__).with_name("driver.py")
 ROWS_PER_FILE = 300
 FILES_AHEAD = 4
 
@@ -73,7 +73,7 @@ class Run:
     def start(self) -> None:
         """A new process, in a group of its own."""
         log = (self.folder / "driver.log").open("ab")
-        command = [sys.executable, str(ROOT / "tools" / "chaos_driver.py")]
+        command = [sys.executable, str(DRIVER)]
         environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
         self.process = subprocess.Popen(
             [*command, str(self.folder), self.master, str(self.workers)],

@@ -1,6 +1,7 @@
 """A page per scheme: what, when, when not, cost, paper, and what was measured.
 
-The figures come from docs/results/schemes.json; `python tools/scheme_pages.py` measures them anew.
+The figures come from docs/results/schemes.json; `python tools/docs/scheme_pages.py` measures
+them again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _NAMES = {
 """What the papers call a scheme, as far as their claims name it."""
 _SHOWN = 5
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results" / "schemes.json"
+RESULTS = Path(__file__).parents[2] / "docs" / "results" / "schemes.json"
 SKEWS = (0.8, 1.2, 1.6)
 KEYS, ROWS, WORKERS, SOURCES = 10_000, 200_000, 50, 5
 
@@ -80,7 +81,7 @@ def _page(name: str, kind: type[Any], figures: dict[str, dict[str, float]]) -> s
         f"| {skew} | {row['max_over_mean']:.3f} | {row['replication']:.2f} |"
         for skew, row in figures.items()
     )
-    return f"""<!-- Written by tools/scheme_pages.py from the docstring of {kind.__name__}. -->
+    return f"""<!-- Written by tools/docs/scheme_pages.py from the docstring of {kind.__name__}. -->
 
 # {kind.__name__} (`{name}`)
 

@@ -23,7 +23,7 @@ from unskew_lab.apps import ALL as APPS
 from unskew_lab.cluster import PAPERS as ON_CLUSTER
 from unskew_lab.papers.document import cluster_page, papers_page
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
     "README.md",
     "docs/apps.md",

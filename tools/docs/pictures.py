@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/batch.md with unskew's own plots: `python tools/pictures.py`."""
+"""Draw the pictures of docs/batch.md with unskew's own plots: `python tools/docs/pictures.py`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unskew.partitioners import KeyGrouping, Partitioner, PlannedSplit
 from unskew.sketches.key_counts import KeyCounts
 from unskew.workloads import ZipfStream
 
-IMAGES = Path(__file__).parent.parent / "docs" / "images"
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 WORKERS, KEYS, ROWS, SKEW = 16, 2_000, 120_000, 1.2
 
 

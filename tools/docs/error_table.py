@@ -10,7 +10,7 @@ from pathlib import Path
 from unskew import errors
 from unskew.errors import UnskewError
 
-SOURCE = Path(__file__).parent.parent / "src" / "unskew"
+SOURCE = Path(__file__).parents[2] / "src" / "unskew"
 
 
 def error_classes() -> str:

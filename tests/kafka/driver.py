@@ -1,4 +1,4 @@
-"""The driver that `kafka_test.py` kills: two streams from Kafka to Kafka and Parquet."""
+"""The driver that `run.py` kills: two streams from Kafka to Kafka and Parquet."""
 
 from __future__ import annotations
 

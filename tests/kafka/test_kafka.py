@@ -11,11 +11,12 @@ import pytest
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
-TOOL = Path(__file__).parents[2] / "tools" / "kafka_test.py"
+ROOT = Path(__file__).parents[2]
+RUN = [sys.executable, "-m", "tests.kafka.run"]
 
 
 def test_nothing_is_lost_or_doubled_over_a_kill_and_a_restart():
-    done = subprocess.run([sys.executable, str(TOOL)], capture_output=True, text=True)
+    done = subprocess.run(RUN, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     if done.stdout.splitlines()[-1].startswith("skipped"):
         pytest.skip(done.stdout.splitlines()[-1])
@@ -26,8 +27,8 @@ def test_nothing_is_lost_or_doubled_over_a_kill_and_a_restart():
 
 def test_where_jars_cannot_be_had_it_says_so(tmp_path):
     nowhere = {"PATH": "/nonexistent"}
-    command = [sys.executable, str(TOOL), "--jars", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, env=nowhere)
+    command = [*RUN, "--jars", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=nowhere, cwd=ROOT)
     assert (done.returncode, done.stdout) == (
         0,
         "skipped: there is no Java, which both Spark and Kafka need\n",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-FOLDER = Path(__file__).parent.parent / "docs" / "images" / "flows"
+FOLDER = Path(__file__).parents[2] / "docs" / "images" / "flows"
 CHARACTER, LINE, PADDING = 7.2, 17, 12
 GAP, SPACE, MARGIN = 46, 14, 16
 INK, PAPER, SOURCE, WORKER, RESULT = "#1f2933", "#ffffff", "#e8eef4", "#fdf0d5", "#e3f1e3"
