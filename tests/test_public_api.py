@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 import pytest
+from tests import public_api
 
 import unskew
 
@@ -22,3 +23,7 @@ def test_everything_that_a_module_announces_is_there(name):
     module = importlib.import_module(name)
     for each in module.__all__:
         assert getattr(module, each) is not None
+
+
+def test_the_public_surface_is_the_one_that_was_reviewed():
+    assert public_api.surface() == public_api.SNAPSHOT.read_text(), "changed on purpose? make api"
