@@ -1,70 +1,87 @@
 # Every command a user or contributor needs. `make` alone lists them.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+# What is installed: enough for a demo, or all that developing takes.
+DEMO := .venv/.demo
+DEV := .venv/.dev
 PAGES := README.md CONTRIBUTING.md CHANGELOG.md docs
+SECONDS_ONLY := not long and not browser
+# Tests of Spark first, file by file, on one session per core; the small ones then fill both up.
+ON_SPARK := -n 2 --dist loadgroup --no-loadscope-reorder -m "$(SECONDS_ONLY)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-connect test-browser test-install lint bench chaos kafka-test docs format \
-	lock clean java
+.PHONY: help demo test test-fast test-long test-connect test-browser test-python test-install coverage lint api \
+	bench chaos kafka-test docs format lock clean java
 
 help: ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) java ## A straggling job on an embedded Spark, plain and with unskew
+demo: $(DEMO) java ## A straggling job on an embedded Spark, plain and with unskew
 	@$(BIN)/unskew demo
 
-test: $(READY) java ## Run all tests and doctests, with coverage
-	@$(BIN)/pytest -n 3 --dist loadgroup -m "not long and not browser" --cov --cov-report=term -q
+test: $(DEV) java ## Run all tests and doctests but the minutes-long ones
+	@$(BIN)/pytest -q $(ON_SPARK)
 
-test-browser: $(READY) ## Try the pages in a real headless Chromium
+test-fast: $(DEV) ## Run the tests that need neither Java nor a browser
+	@$(BIN)/pytest -q -n 2 -m "$(SECONDS_ONLY) and not spark"
+
+test-long: $(DEV) java ## Run the tests that take minutes, and more examples of the others
+	@UNSKEW_TEST_PROFILE=thorough $(BIN)/pytest -q -n 2 --dist loadgroup -m "not long and not browser"
+	@UNSKEW_TEST_PROFILE=thorough $(BIN)/pytest -q -m "long and not browser"
+
+test-connect: $(DEV) java ## Run the Spark tests through Spark Connect
+	@UNSKEW_TEST_MODE=connect $(BIN)/pytest -q -m "spark and not long"
+
+test-browser: $(DEV) ## Try the pages in a real headless Chromium
 	@tools/ensure-chromium
-	@$(BIN)/pytest -m browser -q tests/browser
+	@$(BIN)/pytest -q -m browser tests/browser
 
-test-long: $(READY) java ## Run the tests that take minutes: kills, clusters, a notebook on Spark
-	@$(BIN)/pytest -m "long and not browser" -q
-
-test-connect: $(READY) java ## Run the Spark tests through Spark Connect
-	@UNSKEW_TEST_MODE=connect $(BIN)/pytest -m "spark and not long" -q
-
-lint: $(READY) ## Check style, types, import rules, pages and generated tables
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports
-	@$(BIN)/python tools/generate_docs.py --check
-	@$(BIN)/pymarkdown scan $(PAGES)
-
-bench: $(READY) ## Measure speed; prints ratios to their baselines
-	@$(BIN)/unskew bench
-
-chaos: $(READY) java ## Kill drivers and executors of a stateful stream; check every row
-	@$(BIN)/python tools/chaos.py $(CHAOS)
-
-kafka-test: $(READY) java ## Streams from Kafka and back, with a killed driver and a restarted broker
-	@$(BIN)/python tools/kafka_test.py $(KAFKA)
-
-docs: $(READY) ## Write the generated tables and build the site, strictly
-	@$(BIN)/python tools/generate_docs.py
-	@$(BIN)/pymarkdown scan $(PAGES)
-	@$(BIN)/python tools/build_docs.py
+test-python: java ## Test on Python 3.11, 3.12 and 3.13 with the newest dependencies
+	@tools/test_python $(PYTHONS)
 
 test-install: ## Install wheel and sdist with each extra into empty environments
 	@PYTHON="$(PYTHON)" tools/test_install $(EXTRAS)
 
-format: $(READY) ## Format the code
+coverage: $(DEV) java ## Run all tests and show the lines that none of them runs
+	@$(BIN)/pytest -q $(ON_SPARK) --cov --cov-report=term
+
+lint: $(DEV) ## Check style, types, import rules, pages and generated tables
+	@tools/lint $(PAGES)
+
+api: $(DEV) ## Write the public names and signatures down after a change
+	@$(BIN)/python -m tests.public_api
+
+bench: $(DEV) ## Measure speed; prints ratios to their baselines
+	@$(BIN)/unskew bench
+
+chaos: $(DEV) java ## Kill drivers and executors of a stateful stream; check every row
+	@$(BIN)/python -m tests.chaos.run $(CHAOS)
+
+kafka-test: $(DEV) java ## Streams from Kafka and back, with a killed driver and a restarted broker
+	@$(BIN)/python -m tests.kafka.run $(KAFKA)
+
+docs: $(DEV) ## Write the generated tables and build the site, strictly
+	@$(BIN)/python tools/docs/generate.py
+	@$(BIN)/pymarkdown scan $(PAGES)
+	@$(BIN)/python tools/docs/build.py
+
+format: $(DEV) ## Format the code
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-lock: $(READY) ## Rewrite constraints.txt from what is installed now
+lock: $(DEV) ## Rewrite constraints.txt from what is installed now
 	@$(BIN)/pip freeze --exclude-editable > constraints.txt
 
-clean: ## Remove the environment and everything generated
-	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage demo-output site
+clean: ## Remove the environments and everything generated
+	@rm -rf .venv .venvs .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage demo-output site
 
 java:
 	@tools/ensure-java
 
-$(READY): pyproject.toml constraints.txt tools/install
-	@PYTHON="$(PYTHON)" tools/install
+$(DEMO): pyproject.toml constraints.txt tools/install
+	@PYTHON="$(PYTHON)" tools/install .venv spark --constraint constraints.txt
 	@touch $@
+
+$(DEV): pyproject.toml constraints.txt tools/install
+	@PYTHON="$(PYTHON)" tools/install .venv dev --constraint constraints.txt
+	@touch $(DEMO) $@
