@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from tests import effort  # noqa: F401  (its Hypothesis profile holds for all tests)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,18 +17,17 @@ if TYPE_CHECKING:
 pytest_plugins = ["unskew.testing.fixtures"]
 Command = Callable[..., tuple[object, str, str]]
 
-# No test may depend on how fast the machine is: the first call of a kernel compiles it.
-settings.register_profile("unskew", deadline=None)
-settings.load_profile("unskew")
-
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep Spark tests together, so that a test run starts two sessions, one for each core."""
+    """Spark tests first, a file to a worker; the many small tests then keep all workers busy.
+
+    Each worker has a session, and tables that tests of one file share are made once.
+    """
     for item in items:
         if item.get_closest_marker("spark"):
-            part = "spark" if item.nodeid.startswith("tests/spark/test_") else "spark-elsewhere"
-            item.add_marker(pytest.mark.xdist_group(part))
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
 @pytest.fixture(scope="session")

@@ -122,6 +122,7 @@ def test_level_keys_are_aggregated_in_one_step(spark):
     assert result.where("`distinct(id)` <> 2").count() == 0
 
 
+@pytest.mark.smoke
 def test_a_plan_made_before_is_followed(frame):
     made = unskew.plan(frame, "word", workers=3)
     result = unskew.groupBy(frame, "word", scheme=made).agg(n=unskew.count())
@@ -135,6 +136,7 @@ def test_a_plan_made_before_is_followed(frame):
             unskew.groupBy(frame, "word", scheme=made).applyInArrow(lambda t: t, frame.schema)
 
 
+@pytest.mark.smoke
 def test_repartition_keeps_rows_and_keys(frame, spark):
     placed = unskew.repartition(frame, "word", 3, scheme="routing-table")
     where = placed.select("id", "word", F.spark_partition_id().alias("place")).collect()

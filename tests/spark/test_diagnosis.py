@@ -31,6 +31,7 @@ def diagnosis(clicks):
     return unskew.diagnose(clicks, "user", workers=10)
 
 
+@pytest.mark.smoke
 def test_figures(diagnosis):
     assert diagnosis.rows == 9000
     assert diagnosis.nulls == 600

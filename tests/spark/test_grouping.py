@@ -8,7 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
+from tests.effort import few_jobs
 from tests.spark.cases import assert_cases_agree
 from tests.spark.frames import KEYS, awkward, awkward_rows, frame_of
 from tests.spark.groups import (
@@ -74,7 +75,7 @@ def test_parts_of_keys_of_every_type_are_merged(frame):
     assert_cases_agree(actual, plain(frame))
 
 
-@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@few_jobs
 @given(rows=awkward_rows)
 @pytest.mark.usefixtures("without_fused_unions")
 def test_any_rows_at_all(spark, rows):
@@ -232,6 +233,7 @@ def test_a_batch_function_need_not_hold_its_group(spark):
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
 
 
+@pytest.mark.smoke
 def test_merging_really_splits_the_hot_key(spark):
     hot = spark.range(3000).selectExpr("if(id % 10 < 9, 0, id) key", "id")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from pyspark.sql import functions as F
+from tests.effort import few_jobs
 from tests.spark.cases import assert_cases_agree
 from tests.spark.frames import KEYS, awkward, awkward_rows, frame_of
 
@@ -63,7 +64,7 @@ def test_every_kind_of_join_and_type_of_key(sides, how):
     assert_cases_agree(actual, expected)
 
 
-@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@few_jobs
 @given(left=awkward_rows, right=awkward_rows)
 def test_any_rows_at_all(spark, left, right):
     here = frame_of(spark, left)
@@ -91,6 +92,7 @@ def test_columns_are_sparks(sides, how):
     assert_same_result(actual, left.join(right, ["word", "part"], how))
 
 
+@pytest.mark.smoke
 def test_hot_keys_are_split_and_nulls_spread(spark, caplog):
     left = one_hot_key(spark, 2000, 40, share=0.6, nulls=0.3)
     right = one_hot_key(spark, 40, 40, share=0.0, seed=1).withColumnRenamed("value", "other")

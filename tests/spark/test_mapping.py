@@ -95,6 +95,7 @@ def test_pandas_columns_without_names_go_by_position(entities):
     assert rows_of(ours) == rows_of(entities.mapInPandas(double, SCHEMA))
 
 
+@pytest.mark.smoke
 def test_the_cost_key_may_be_an_expression_or_several_columns(entities):
     plain = rows_of(entities.mapInArrow(doubled, SCHEMA))
     for key in (F.length("entity"), ["entity", "id"]):

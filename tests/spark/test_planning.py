@@ -128,6 +128,7 @@ def test_rows_that_are_alike_are_drawn_by_position(spark):
     assert unskew.plan(unlike, "key", 2).route.draw == "content"
 
 
+@pytest.mark.smoke
 def test_json_and_words(skewed):
     plan = unskew.plan(skewed, "key", WORKERS)
     assert unskew.Plan.from_json(plan.to_json()) == plan

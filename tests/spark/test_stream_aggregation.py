@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 from tests.aggregates.longest import Longest
+from tests.effort import few_jobs
 from tests.spark.frames import KEYS, SCHEMA, awkward, awkward_rows
 from tests.spark.streams import final, read_batches, run_stream, write_batches
 from tests.spark.test_aggregation import OURS, PYTHON, check_against_each_group, sparks
@@ -23,11 +24,6 @@ pytestmark = pytest.mark.spark
 
 START = datetime(2024, 1, 1)
 TIMED = "time timestamp, word string, x bigint"
-
-few_streams = settings(
-    max_examples=2,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +43,7 @@ def cut_streams(draw):
     return [rows[:cut], rows[cut:]]
 
 
-@few_streams
+@few_jobs
 @given(
     batches=cut_streams(),
     key=st.sampled_from(KEYS),
@@ -64,7 +60,7 @@ def test_split_aggregates_are_sparks(spark, tmp_path_factory, batches, key, sche
     assert_same_result(found, rows.groupBy(*key).agg(*sparks()))
 
 
-@few_streams
+@few_jobs
 @given(
     batches=cut_streams(), key=st.sampled_from([["word", "pair"], ["number"], ["money", "blob"]])
 )
@@ -126,6 +122,7 @@ def test_late_rows_and_windows_are_as_in_plain_spark(spark, tmp_path, mode):
     assert outputs["python"] == outputs["plain"]
 
 
+@pytest.mark.smoke
 def test_a_stream_goes_on_where_it_stopped(spark, tmp_path):
     rows = [tuple(row) for row in awkward(spark, 90).collect()]
     schema = write_batches(spark, tmp_path / "in", SCHEMA, [rows[:40]])

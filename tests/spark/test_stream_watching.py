@@ -32,7 +32,7 @@ def test_batches_are_watched_and_their_state_is_diagnosed(spark, tmp_path, capsy
     try:
         grouped = unskew.streaming.groupBy(stream, "word", workers=3, scheme="pkg")
         run_stream(grouped.agg(n=unskew.count()), "update", tmp_path)
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         while len(heard) < 2 and time.monotonic() < until:
             time.sleep(0.1)
     finally:

@@ -84,6 +84,7 @@ class Stream:
         assert dict(map(tuple, state.collect())) == dict(Counter(self.keys))
 
 
+@pytest.mark.smoke
 def test_restart_fall_back_and_refusal(spark, tmp_path, caplog):
     stream = Stream(spark, tmp_path)
     stream.add(["a", "a", None, "b"])
