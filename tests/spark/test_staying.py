@@ -16,7 +16,7 @@ from pyspark import TaskContext, cloudpickle
 
 import unskew
 from unskew._spark.frames.session_conf import stay_put
-from unskew._spark.routing.pinning import Pins
+from unskew._spark.routing.slots import Pins
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

@@ -21,7 +21,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from unskew._spark.monitoring.feeds import Feed, lines_feed, log_feed, prometheus_feed
 from unskew._spark.monitoring.hot_keys import from_tasks
 from unskew._spark.monitoring.progress import BatchProgress
-from unskew._spark.streaming.partials import OBSERVED
+
+OBSERVED = "unskew"
+"""The name of the observation in which a query reports what its workers did."""
 
 
 class BatchListener(StreamingQueryListener):

@@ -1,4 +1,4 @@
-"""Numbers that Spark's own hash partitioning sends where we want them.
+"""Slots and pins: workers that keep their rows, and their machines, from batch to batch.
 
 Stateful steps want `hashpartitioning`, which Spark keeps through checkpoints, unions and cogroups,
 and not the placement by id that it forgets. So each worker gets a slot: a number whose hash is the
@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.routing.native import worker_expression
 from unskew._spark.routing.perfect_hash import array_literal
 from unskew.partitioners import RoutingTable
@@ -40,7 +41,7 @@ class Slots:
 
     @property
     def workers(self) -> int:
-        """How many there are."""
+        """The number of workers."""
         return len(self.numbers)
 
     def worker_of(self, slot: int) -> int:
@@ -50,14 +51,52 @@ class Slots:
     def column(self, table: RoutingTable, key_hash: Column) -> Column:
         """The slot to which `table` sends a key."""
         assert table.static is not None  # Its base is never a scheme that learns.
-        worker = worker_expression(table.static, key_hash, row_hash=key_hash)
-        return never_null(F.get(array_literal(self.numbers, "int"), worker))
+        return never_null(self.of_worker(worker_expression(table.static, key_hash, key_hash)))
+
+    def of_worker(self, worker: Column) -> Column:
+        """The slot of a worker."""
+        return F.get(array_literal(self.numbers, "int"), worker)
 
 
 def never_null(slot: Column) -> Column:
-    """A slot of which Spark knows that it is never null.
+    """A slot column that Spark knows to be non-null.
 
-    Else it filters a join's inputs by that, and then no longer sees that the parts of a union are
-    partitioned alike: all state would be shuffled.
+    Otherwise Spark filters a join's inputs by `slot IS NOT NULL`, and then no longer sees that the
+    parts of a union are partitioned alike: all state would be shuffled.
     """
     return F.coalesce(slot, F.lit(0))
+
+
+def place_by_slot(rows: DataFrame, slot: str, workers: int) -> DataFrame:
+    """Move each row to the worker whose slot is in the column `slot`."""
+    return rows.repartition(workers, slot)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pins:
+    """One row per worker, kept by the executor on which the worker runs.
+
+    Spark runs a task near the blocks that it reads, unless it must wait long for a free core there
+    (`spark.locality.wait`). So the rows of every batch are joined to the row of their worker.
+    """
+
+    slots: Slots
+    rows: DataFrame
+
+    @classmethod
+    def of(cls, spark: SparkSession, workers: int) -> Pins:
+        """Place one row per worker."""
+        slots = Slots.of(spark, workers)
+        numbers = spark.createDataFrame([(number,) for number in slots.numbers], "slot int")
+        return cls(slots, place_by_slot(numbers, "slot", workers).localCheckpoint())
+
+    def place(self, rows: DataFrame, worker: str) -> DataFrame:
+        """Rows on the partition that the column `worker` names, which is then dropped."""
+        slot = helper_name("slot", rows)
+        routed = rows.withColumn(slot, self.slots.of_worker(F.col(worker)))
+        sent = place_by_slot(routed.drop(worker), slot, self.slots.workers)
+        pins = self.rows.withColumnRenamed("slot", slot)
+        # Spark asks the left side first where a task should run, and a shuffle would answer with
+        # all hosts that hold a fifth of it. A merge join keeps the sides as they are written; rows
+        # of a partition have one slot, so that there is nothing to sort.
+        return pins.hint("merge").join(sent, slot).drop(slot)

@@ -9,9 +9,10 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from unskew._spark.frames.keys import KeyColumns
+from unskew._spark.routing.slots import place_by_slot
 from unskew._spark.stateful.commits import LayerFile
 from unskew._spark.stateful.files import Files
-from unskew._spark.stateful.layers import COLUMNS, Layer, PlacedState, placed
+from unskew._spark.stateful.layers import COLUMNS, Layer, PlacedState
 from unskew._spark.stateful.reports import SlotReport
 from unskew._spark.stateful.schema import OUTPUT, STATE
 from unskew._spark.stateful.slot_step import SlotStep
@@ -39,7 +40,7 @@ def process(batch: DataFrame, state: PlacedState, step: SlotStep, files: Files) 
         .cogroup(rows.groupBy("slot"))
         .applyInArrow(step.function(), step.shape.results)
     )
-    held = placed(results, state.slots.workers).localCheckpoint(eager=False)
+    held = place_by_slot(results, "slot", state.slots.workers).localCheckpoint(eager=False)
     seen = Observation()
     count = F.count_if(F.col("kind") == STATE).alias("rows")
     both = held.observe(seen, count, F.collect_list("report").alias("reports"))
@@ -70,4 +71,4 @@ def _routed(batch: DataFrame, state: PlacedState, key: tuple[str, ...]) -> DataF
         KeyColumns.of(batch, list(key)).hash.alias("hash"), F.struct(batch["*"]).alias("row")
     )
     routed = hashed.select(state.home.alias("slot"), "hash", "row")
-    return placed(routed, state.slots.workers).localCheckpoint(eager=False)
+    return place_by_slot(routed, "slot", state.slots.workers).localCheckpoint(eager=False)

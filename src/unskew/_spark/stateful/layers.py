@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from unskew._spark.routing.slots import Slots, never_null
+from unskew._spark.routing.slots import Slots, never_null, place_by_slot
 from unskew._spark.stateful.commits import Commit, LayerFile
 from unskew._spark.stateful.files import Files
 from unskew._spark.stateful.schema import StateShape
@@ -72,7 +72,7 @@ class PlacedState:
             reader = spark.read.schema(shape.layer)
             rows = reader.parquet(*paths) if paths else spark.createDataFrame([], shape.layer)
             routed = rows.withColumn("slot", home)
-            held = newest(placed(routed, slots.workers)).localCheckpoint(eager=False)
+            held = newest(place_by_slot(routed, "slot", slots.workers)).localCheckpoint(eager=False)
             return Layer(held, held)
 
         recent = (layer(paths[1:]),) if len(paths) > 1 else ()
@@ -113,7 +113,7 @@ class PlacedState:
         same = (F.col("hash") == F.col("mover")) & (F.col("slot") == F.col("from"))
         leaves = self.frame.join(F.broadcast(leaving), same)
         moved = leaves.withColumn("slot", never_null(F.col("to")))
-        held = newest(placed(moved.select(*COLUMNS), self.slots.workers))
+        held = newest(place_by_slot(moved.select(*COLUMNS), "slot", self.slots.workers))
         held = held.localCheckpoint(eager=False)
         layer = Layer(held, held)
         home = self.slots.column(table, F.col("hash"))
@@ -178,11 +178,6 @@ def newest(frame: DataFrame) -> DataFrame:
     rest = F.struct("version", "due", "bytes", "state")
     best = frame.groupBy("slot", "hash", "key").agg(F.max_by(rest, "version").alias("newest"))
     return best.select("slot", "hash", "key", "newest.*")
-
-
-def placed(frame: DataFrame, workers: int) -> DataFrame:
-    """Rows onto the worker that has their slot."""
-    return frame.repartition(workers, "slot")
 
 
 def free(held: DataFrame) -> None:

@@ -28,8 +28,8 @@ from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.listener import figures_of, seconds_of
 from unskew._spark.monitoring.progress import BatchProgress
 from unskew._spark.planning.stream_request import StreamRequest
-from unskew._spark.routing.pinning import Pins
 from unskew._spark.routing.route import Route
+from unskew._spark.routing.slots import Pins
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew._spark.streaming.replan.partial_store import ROWS, KeptParts
 from unskew._spark.streaming.replan.planners import (
