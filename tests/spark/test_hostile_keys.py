@@ -10,8 +10,7 @@ from rich.console import Console
 from tests.hostile import HOSTILE
 
 from unskew._spark.diagnosis import text as diagnosis_text
-from unskew._spark.diagnosis.advice import Recommendation
-from unskew._spark.diagnosis.keys import Diagnosis, SchemeForecast, TopKey
+from unskew._spark.diagnosis.keys import Diagnosis, Recommendation, SchemeForecast, TopKey
 from unskew.cli.terminal import print_json
 from unskew_lab.cli.run_tables import _rows
 

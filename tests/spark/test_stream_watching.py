@@ -6,7 +6,6 @@ import json
 import time
 from collections import Counter
 
-import numpy as np
 import pytest
 from tests.spark.frames import SCHEMA, awkward
 from tests.spark.streams import read_batches, run_stream, write_batches
@@ -15,8 +14,6 @@ import unskew
 from unskew._spark.monitoring.feeds import exposition, lines_feed
 from unskew.display import printable
 from unskew.errors import InputError
-from unskew.partitioners import RoutingTable
-from unskew.partitioners.serialization import to_json
 
 pytestmark = pytest.mark.spark
 
@@ -68,28 +65,6 @@ def test_lines_cut_short_by_a_crash_are_passed_over(tmp_path):
         file.write(first.to_json()[:20] + "\n")
     feed(again)
     assert unskew.streaming.read_lines(tmp_path) == [again]
-
-
-def test_state_that_moves_is_counted_by_worker(spark, tmp_path):
-    table = RoutingTable(2, np.array([7], dtype=np.uint64), np.array([1], dtype=np.int32))
-    layer = "hash bigint, key string, version bigint, bytes bigint, state string"
-    for name, rows in {
-        "layers/0": [(7, "a", 1, 10, "s"), (1, "b", 1, 5, "s"), (2, "c", 1, 5, "s")],
-        "layers/1": [(7, "a", 3, 90, "s"), (2, "c", 3, 0, None)],
-    }.items():
-        spark.createDataFrame(rows, layer).write.parquet(str(tmp_path / "state" / name))
-    commits = tmp_path / "state" / "commits"
-    commits.mkdir()
-    commit = {"batch": 4, "table": to_json(table), "layers": [{"path": "layers/0", "rows": 3}]}
-    (commits / "000000000004.json").write_text(json.dumps(commit) + "\nchecksum\n")
-    commit = {**commit, "batch": 5, "layers": [*commit["layers"], {"path": "layers/1", "rows": 2}]}
-    (commits / "000000000005.json").write_text(json.dumps(commit) + "\nchecksum\n")
-    found = unskew.diagnose_state(str(tmp_path), spark=spark)
-    assert (found.kind, found.batch) == ("unskew", 5)
-    assert [(store.unit, store.loads) for store in found.stores] == [
-        ("rows", (1, 1)),
-        ("bytes", (5, 90)),
-    ]
 
 
 def test_what_is_no_checkpoint_is_refused(spark, tmp_path):

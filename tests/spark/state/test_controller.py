@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import numpy as np
 import pytest
 
-from unskew._spark.stateful.commits import Commit, LayerFile
+from unskew._spark.stateful.commits import Commit, DamagedCommitError, LayerFile
 from unskew._spark.stateful.controller import Controller, Interval, planner_of
 from unskew._spark.stateful.reports import SlotReport
 from unskew.errors import StateError, UnknownNameError
@@ -151,9 +152,9 @@ def test_commits_come_back_as_written():
 def test_damaged_commits_are_noticed_wherever_they_are_cut():
     whole = commit().to_bytes()
     for end in range(len(whole) - 1):
-        with pytest.raises(ValueError, match="checksum"):
+        with pytest.raises(DamagedCommitError, match="checksum"):
             Commit.from_bytes(whole[:end])
-    with pytest.raises(ValueError, match="checksum"):
+    with pytest.raises(DamagedCommitError, match="checksum"):
         Commit.from_bytes(whole.replace(b'"batch": 4', b'"batch": 5'))
 
 
@@ -163,3 +164,22 @@ def test_another_format_is_refused(monkeypatch):
     monkeypatch.undo()
     with pytest.raises(StateError, match="format 2 and this unskew reads format 1"):
         Commit.from_bytes(later)
+
+
+def test_a_bug_of_the_reader_is_not_reported_as_damage(monkeypatch):
+    def broken(text):
+        raise TypeError("a bug of the reader")
+
+    monkeypatch.setattr("unskew._spark.stateful.commits.from_json", broken)
+    with pytest.raises(TypeError, match="a bug of the reader"):
+        Commit.from_bytes(commit().to_bytes())
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(b"{", "not JSON"), (b"[]", "a format"), (b"{}", "a format"), (b'{"format": 1}', "no field")],
+)
+def test_documents_that_are_not_commits(text, why):
+    content = text + b"\n" + hashlib.sha256(text).hexdigest().encode() + b"\n"
+    with pytest.raises(DamagedCommitError, match=why):
+        Commit.from_bytes(content)

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from unskew._spark.diagnosis.text import STATE_HEADS, state_cells
 from unskew.display import html_document, printable
 
 if TYPE_CHECKING:
     from unskew._spark.diagnosis.keys import Diagnosis
+    from unskew._spark.diagnosis.state import StateDiagnosis, StoreSkew
 
 HEADS = ("scheme", "guarantee", "max/mean", "replicas", "executes")
 
@@ -83,3 +85,30 @@ def table(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> st
         f"<tr{mark}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for mark, cells in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def state_page(diagnosis: StateDiagnosis) -> str:
+    """A self-contained document."""
+    return html_document(f"State of {diagnosis.checkpoint}", state_fragment(diagnosis))
+
+
+def state_fragment(diagnosis: StateDiagnosis) -> str:
+    """The part that a notebook shows: the stores, then the partitions of each."""
+    parts = [
+        f'<div class="unskew"><style>{STYLE}</style>',
+        f"<h2>State after batch {diagnosis.batch}</h2><p>{escape(diagnosis.checkpoint)}</p>",
+        table(
+            STATE_HEADS, (("", list(map(escape, state_cells(store)))) for store in diagnosis.stores)
+        ),
+    ]
+    for store in diagnosis.stores:
+        parts.append(f"<h3>{escape(store.name)}, {escape(store.store)}</h3>")
+        parts.append(table(("partition", store.unit, ""), _bars(store)))
+    return "".join([*parts, "</div>"])
+
+
+def _bars(store: StoreSkew) -> Iterable[tuple[str, Sequence[str]]]:
+    widest = max(store.loads, default=0) or 1
+    for place, load in store.fullest(20):
+        bar = f'<span class="bar" style="width:{8 * load / widest:.2f}rem"></span>'
+        yield "", (str(place), f"{load:,}", bar)

@@ -11,7 +11,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from unskew._spark.diagnosis.advice import Recommendation, recommend, what_spark_does
+from unskew._spark.frames.physical_plan import is_true
 from unskew._spark.planning.choice import choose
 from unskew._spark.planning.forecast import forecast
 from unskew._spark.planning.request import RoutingRequest
@@ -20,7 +20,7 @@ from unskew._spark.planning.statistics import KeyProfile
 from unskew._spark.routing.route import Route
 from unskew.checking import check_whole
 from unskew.errors import ParameterError
-from unskew.partitioners import ALL, Need, need_of
+from unskew.partitioners import ALL, KeyGrouping, Need, need_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +53,17 @@ class SchemeForecast:
     makespan: float
     """How long the slowest worker takes, relative to a perfectly even spread of plain rows."""
     native: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A scheme, the reason, and the line of code."""
+
+    scheme: str
+    why: str
+    code: str
+    whole_key: str
+    """The same for work that needs all rows of a key together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,3 +238,51 @@ def _in_words(value: Any) -> str:
     if value is None:
         return "?"
     return ", ".join("NULL" if part is None else str(part) for part in value)
+
+
+def recommend(profile: KeyProfile, columns: Sequence[str]) -> Recommendation:
+    """What to do about these keys."""
+    merging = choose(profile, Need.MERGEABLE, "auto", PlanSettings())
+    whole = choose(profile, Need.WHOLE_KEY, "auto", PlanSettings())
+    key = json.dumps(columns[0] if len(columns) == 1 else list(columns), ensure_ascii=False)
+    grouped = f"unskew.groupBy(df, {key}, workers={profile.workers})"
+    code = (
+        f"df.groupBy({key})  # plain Spark"
+        if merging.plain
+        else f"{grouped}.applyInArrow(fn, schema, merge=merge_fn)"
+    )
+    return Recommendation(merging.partitioner.scheme, merging.why, code, whole.why)
+
+
+def what_spark_does(rows: DataFrame, profile: KeyProfile) -> tuple[str, ...]:
+    """How plain Spark would fare, in sentences."""
+    expected = forecast(profile, KeyGrouping(profile.workers)).max_over_mean
+    said = [
+        "Sums, counts and other built-in aggregates are combined before the shuffle: skew hardly "
+        "matters to them.",
+        f"Functions of a group (applyInPandas, applyInArrow, cogroup) run a key in one task: the "
+        f"slowest of {profile.workers} tasks gets about {expected:.2f} times the mean.",
+    ]
+    return (*said, _joins(rows, profile))
+
+
+def _joins(rows: DataFrame, profile: KeyProfile) -> str:
+    switches = ("spark.sql.adaptive.enabled", "spark.sql.adaptive.skewJoin.enabled")
+    off = [name for name in switches if not is_true(rows, name)]
+    if off:
+        return f"Joins are not split: {' and '.join(off)} is off."
+    factor = float(
+        str(rows.sparkSession.conf.get("spark.sql.adaptive.skewJoin.skewedPartitionFactor"))
+    )
+    middle = max(float(np.median(profile.loads)), 1.0)
+    highest = float(profile.loads.max(initial=0.0)) / middle
+    if highest > factor:
+        return (
+            f"AQE may split the largest partition of an inner or outer join ({highest:.1f} times "
+            f"the median, the factor is {factor:g}), if it also passes the byte threshold and came "
+            "from several tasks; never that of a full outer join or of a group."
+        )
+    return (
+        f"AQE leaves joins alone: the largest partition is {highest:.1f} times the median, and "
+        f"only those above {factor:g} times count as skewed."
+    )

@@ -1,20 +1,64 @@
-"""Is the state of a streaming query spread evenly? Reads any checkpoint, ours and Spark's."""
+"""Skew of the state of a streaming query, from any checkpoint: unskew's or Spark's own."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
+import numpy as np
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from unskew._spark.diagnosis.state_stores import moving_stores, spark_stores
-from unskew._spark.diagnosis.store_skew import StoreSkew
+from unskew._spark.routing.native import worker_expression
+from unskew._spark.stateful.commits import CommitLog
+from unskew._spark.stateful.files import Files, is_connect
+from unskew._spark.stateful.layers import stored_state
 from unskew.errors import InputError
+from unskew.metrics import max_over_mean
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSkew:
+    """One state store of one operator."""
+
+    operator: int
+    name: str
+    """What the operator does, in Spark's words."""
+    store: str
+    unit: str
+    """What is counted: rows of the store, or bytes where they are known."""
+    loads: tuple[int, ...]
+    """How many of them each partition has."""
+
+    @property
+    def total(self) -> int:
+        """All of the store."""
+        return sum(self.loads)
+
+    @property
+    def max_over_mean(self) -> float:
+        """The fullest partition relative to the mean."""
+        return max_over_mean(np.array(self.loads)) if self.loads else 1.0
+
+    def fullest(self, count: int = 5) -> list[tuple[int, int]]:
+        """The partitions that hold most, with what they hold.
+
+        >>> StoreSkew(0, "stateStoreSave", "default", "rows", (3, 9, 3)).fullest(1)
+        [(1, 9)]
+        """
+        order = sorted(range(len(self.loads)), key=lambda place: (-self.loads[place], place))
+        return [(place, self.loads[place]) for place in order[:count]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields and what follows from them."""
+        figures = {"total": self.total, "max_over_mean": self.max_over_mean}
+        return {**asdict(self), "loads": list(self.loads), **figures, "fullest": self.fullest()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +98,18 @@ class StateDiagnosis:
 
     def to_html(self) -> str:
         """A page that stands alone."""
-        from unskew._spark.diagnosis.state_html import page
+        from unskew._spark.diagnosis.html import state_page
 
-        return page(self)
+        return state_page(self)
 
     def _repr_html_(self) -> str:
-        from unskew._spark.diagnosis.state_html import fragment
+        from unskew._spark.diagnosis.html import state_fragment
 
-        return fragment(self)
+        return state_fragment(self)
 
     def show(self) -> None:
         """Print it as a table."""
-        from unskew._spark.diagnosis.state_html import print_state
+        from unskew._spark.diagnosis.text import print_state
 
         print_state(self)
 
@@ -90,7 +134,78 @@ def diagnose_state(checkpoint: str, *, spark: SparkSession | None = None) -> Sta
     session = spark or SparkSession.getActiveSession()
     if session is None:
         raise InputError("there is no Spark session to read the checkpoint with; give spark=")
-    found: tuple[int, Sequence[StoreSkew]] | None = moving_stores(session, str(checkpoint))
+    found = stateful_stores(session, str(checkpoint))
     kind = "unskew" if found else "spark"
     batch, stores = found or spark_stores(session, str(checkpoint))
     return StateDiagnosis(str(checkpoint), batch, kind, tuple(stores))
+
+
+def spark_stores(spark: SparkSession, checkpoint: str) -> tuple[int, list[StoreSkew]]:
+    """The last batch and the stores of a checkpoint that Spark keeps."""
+    try:
+        described = spark.read.format("state-metadata").load(checkpoint).collect()
+    except PySparkException as error:
+        raise InputError(
+            f"{checkpoint} cannot be read as the checkpoint of a query with state: "
+            f"{str(error).splitlines()[0]}"
+        ) from error
+    if not described:
+        raise InputError(
+            f"{checkpoint} holds no state; give the checkpointLocation of a query that keeps some"
+        )
+    batch = max(row["maxBatchId"] for row in described)
+    return batch, [store for row in described for store in _stores(spark, checkpoint, row)]
+
+
+def _stores(spark: SparkSession, checkpoint: str, row: Any) -> Iterable[StoreSkew]:
+    reader = spark.read.format("statestore").option("operatorId", row["operatorId"])
+    name, partitions = row["operatorName"], row["numPartitions"]
+    for variable in _variables(row):
+        if variable is None:
+            found = reader.option("storeName", row["stateStoreName"]).load(checkpoint)
+        else:
+            found = reader.option("stateVarName", variable).load(checkpoint)
+        store = row["stateStoreName"] if variable is None else variable
+        loads = _counted(found, "partition_id", F.count(F.lit(1)), partitions)
+        yield StoreSkew(row["operatorId"], name, store, "rows", loads)
+
+
+def _variables(row: Any) -> list[str | None]:
+    """A processor with several variables keeps each as a store of its own."""
+    known = row.asDict()
+    properties = json.loads(known.get("operatorProperties") or "{}")
+    found = properties.get("stateVariables") or []
+    named = json.loads(found) if isinstance(found, str) else found
+    # Names that start with a dollar sign are Spark's own, for timers.
+    return [each["stateName"] for each in named if not each["stateName"].startswith("$")] or [None]
+
+
+def _counted(found: DataFrame, by: str, count: Any, partitions: int) -> tuple[int, ...]:
+    loads = [0] * partitions
+    for place, load in found.groupBy(by).agg(count).collect():
+        loads[place] = int(load)
+    return tuple(loads)
+
+
+def stateful_stores(spark: SparkSession, checkpoint: str) -> tuple[int, list[StoreSkew]] | None:
+    """The last batch and the keyed state of a `stateful` checkpoint; None for any other."""
+    if is_connect(spark):  # Commits are read through the driver's JVM.
+        return None
+    files = Files(spark, f"{checkpoint}/state")
+    commit = CommitLog(files).last(mend=False)
+    if commit is None:
+        return None
+    table = commit.table
+    worker = worker_expression(table, F.col("hash"), F.col("hash"))
+    counted = (
+        stored_state(spark, files, commit)
+        .groupBy(worker.alias("worker"))
+        .agg(F.count(F.lit(1)).alias("rows"), F.sum("bytes").alias("bytes"))
+    )
+    found = {row["worker"]: row for row in counted.collect()}
+    loads = {
+        unit: tuple(int(found[w][unit]) if w in found else 0 for w in range(table.workers))
+        for unit in ("rows", "bytes")
+    }
+    stores = [StoreSkew(0, "stateful", "state by worker", unit, loads[unit]) for unit in loads]
+    return commit.batch, stores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -12,6 +13,9 @@ from unskew.display import printable
 
 if TYPE_CHECKING:
     from unskew._spark.diagnosis.keys import Diagnosis
+    from unskew._spark.diagnosis.state import StateDiagnosis, StoreSkew
+
+STATE_HEADS = ("operator", "store", "state", "partitions", "max/mean", "fullest partitions")
 
 
 def print_diagnosis(diagnosis: Diagnosis) -> None:
@@ -55,3 +59,29 @@ def _schemes(diagnosis: Diagnosis) -> Table:
 
 def _numbers(*names: str) -> list[Column]:
     return [Column(name, justify="right") for name in names]
+
+
+def print_state(diagnosis: StateDiagnosis) -> None:
+    """Print a line for each store."""
+    console = Console()
+    console.print(
+        f"[bold]{escape(diagnosis.checkpoint)}[/]: state after batch {diagnosis.batch}",
+        highlight=False,
+    )
+    shown = Table(*STATE_HEADS)
+    for store in diagnosis.stores:
+        shown.add_row(*map(escape, state_cells(store)))
+    console.print(shown)
+
+
+def state_cells(store: StoreSkew) -> Sequence[str]:
+    """One store as a row of a table."""
+    fullest = ", ".join(f"{place}: {load:,}" for place, load in store.fullest())
+    return (
+        f"{store.operator} {store.name}",
+        store.store,
+        f"{store.total:,} {store.unit}",
+        str(len(store.loads)),
+        f"{store.max_over_mean:.3f}",
+        fullest,
+    )

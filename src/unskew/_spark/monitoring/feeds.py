@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -67,7 +68,7 @@ def read_lines(folder: str | Path) -> list[BatchProgress]:
     for line in (Path(folder) / LINES).read_text().splitlines():
         try:
             record = BatchProgress.from_json(line)
-        except ValueError:
+        except json.JSONDecodeError:
             continue  # A crash cut the line short; its batch comes again.
         found[record.batch] = record
     return [found[batch] for batch in sorted(found)]

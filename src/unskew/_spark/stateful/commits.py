@@ -1,7 +1,7 @@
-"""The commit of a batch: one small file that names everything that belongs to the state.
+"""Commits: one small file per batch that names everything that belongs to the state.
 
-A commit stands for itself: which layers make the state, the routing table for the next batch, what
-the controller remembers. Recovery reads the newest good one and nothing older.
+A commit stands for itself: which layers make up the state, the routing table of the next batch,
+the controller's memory. Recovery reads the newest intact one and nothing older.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -20,12 +20,20 @@ from unskew.partitioners import RoutingTable
 from unskew.partitioners.serialization import from_json, to_json
 
 FORMAT = 1
-"""Raised whenever older versions of unskew could misread what is written."""
+"""Version of the format; raised whenever an older unskew could misread what is written."""
 
 KEPT = 3
 """Commits that are kept, with their layers, to fall back to."""
 
+# What Hadoop says of a file that is gone, cut short or changed. Any other failure (a permission, a
+# network) says nothing about the file: it must not cost a commit.
+_DAMAGE = ("FileNotFoundException", "ChecksumException", "EOFException")
+
 logger = logging.getLogger("unskew")
+
+
+class DamagedCommitError(StateError):
+    """A commit is missing, truncated or changed, or a layer that it names is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class LayerFile:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """All that a restart needs to know after `batch`."""
+    """Everything that a restart needs to know after `batch`."""
 
     batch: int
     query: str
@@ -47,7 +55,7 @@ class Commit:
     state: str
     """The state's schema, as JSON."""
     table: RoutingTable
-    """The routes of the next batch."""
+    """The routing table of the next batch."""
     table_version: int
     layers: tuple[LayerFile, ...]
     """From the oldest to the newest."""
@@ -57,7 +65,7 @@ class Commit:
     """What the controller remembers."""
 
     def to_bytes(self) -> bytes:
-        """A line of JSON, and its checksum on another."""
+        """One line of JSON, and a line with its checksum."""
         body = {
             "format": FORMAT,
             "batch": self.batch,
@@ -75,72 +83,86 @@ class Commit:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Commit:
-        """What `to_bytes` wrote; a `ValueError` if it is not whole."""
+        """Read what `to_bytes` wrote; raises `DamagedCommitError` if it is not intact.
+
+        Only the document itself is judged here. An error of the code that reads its parts passes
+        through: it says nothing about the file.
+        """
         text, checksum, *_ = [*content.split(b"\n"), b"", b""]
         if checksum != _checksum(text):
-            raise ValueError("its checksum is wrong")
-        body = json.loads(text)
-        found = body.pop("format")
-        if found != FORMAT:
+            raise DamagedCommitError("wrong checksum")
+        body = _document(text)
+        if body["format"] != FORMAT:
             raise StateError(
-                f"the state has format {found} and this unskew reads format {FORMAT}; continue "
-                "with the version that wrote it, or start anew with another checkpoint"
+                f"the state has format {body['format']} and this unskew reads format {FORMAT}; "
+                "continue with the version that wrote it, or start with a new checkpoint"
             )
-        table = from_json(body.pop("table"))
+        missing = [each.name for each in fields(cls) if each.name not in body]
+        if missing:
+            raise DamagedCommitError(f"no field {missing[0]}")
+        table = from_json(body["table"])
         assert isinstance(table, RoutingTable)
-        layers = tuple(LayerFile(**layer) for layer in body.pop("layers"))
-        return cls(table=table, layers=layers, **body)
+        layers = tuple(LayerFile(layer["path"], layer["rows"]) for layer in body["layers"])
+        known = {each.name: body[each.name] for each in fields(cls)}
+        return cls(**known | {"table": table, "layers": layers})
 
 
 class CommitLog:
-    """The commits below a folder, and the layers that they name."""
+    """The commits in a folder, and the layers that they name."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
         self._layers: dict[int, set[str]] = {}
-        """The layers of each commit that is kept."""
+        """The layers of each kept commit."""
 
     def last(self, mend: bool = True) -> Commit | None:
-        """The newest good commit; says so if it is not the newest one, and removes that one."""
+        """The newest intact commit; logs and, with `mend`, removes newer ones that are damaged."""
         good: list[Commit] = []
         damaged: list[str] = []
         for batch in reversed(self._batches()):
             try:
                 good.append(self._read(batch))
-            except (ValueError, KeyError, TypeError, Py4JJavaError) as error:
+            except DamagedCommitError as error:
                 if not good:
-                    damaged.append(f"{_name(batch)} ({_first_line(error)})")
+                    damaged.append(f"{_name(batch)} ({error})")
         self._layers = {each.batch: {layer.path for layer in each.layers} for each in good}
         if damaged and not good:
             raise StateError(
-                f"no commit can be read: {', '.join(damaged)}; restore one of them, or start anew "
-                "with another checkpoint"
+                f"every commit in {self.files.folder} is damaged: {', '.join(damaged)}; restore "
+                "one of them from a backup, or start with a new checkpoint"
             )
         if damaged:
             logger.warning(
-                "%s cannot be read: falling back to batch %d", " and ".join(damaged), good[0].batch
+                "damaged: %s; falling back to batch %d", ", ".join(damaged), good[0].batch
             )
             if mend:
                 self._remove_after(good[0].batch)
         return good[0] if good else None
 
     def _read(self, batch: int) -> Commit:
-        found = Commit.from_bytes(self.files.read(_name(batch)))
+        try:
+            content = self.files.read(_name(batch))
+        except Py4JJavaError as error:
+            cause = str(error.java_exception).splitlines()[0]
+            if not any(name in cause for name in _DAMAGE):
+                raise
+            raise DamagedCommitError(cause) from error
+        found = Commit.from_bytes(content)
         missing = [layer.path for layer in found.layers if not self._is_whole(layer)]
         if missing:
-            raise ValueError(f"without its layer {missing[0]}")
+            raise DamagedCommitError(f"its layer {missing[0]} is missing or unfinished")
         return found
 
     def _is_whole(self, layer: LayerFile) -> bool:
         return self.files.exists(f"{layer.path}/_SUCCESS")
 
     def write(self, commit: Commit) -> None:
-        """From here on the batch is done."""
+        """Write a commit: from here on its batch is done."""
         self.files.create(_name(commit.batch), commit.to_bytes())
         self._layers[commit.batch] = {layer.path for layer in commit.layers}
 
     def clean(self, newest: Commit) -> None:
-        """Remove old commits, and layers that none of those kept needs."""
+        """Remove old commits, and the layers that no kept commit names."""
         kept = {
             batch: paths for batch, paths in self._layers.items() if batch > newest.batch - KEPT
         }
@@ -159,8 +181,8 @@ class CommitLog:
                 self.files.remove(_name(each))
 
     def _batches(self) -> list[int]:
-        names = self.files.names("commits")
-        return sorted(int(name[:-5]) for name in names if name.endswith(".json"))
+        names = (name.removesuffix(".json") for name in self.files.names("commits"))
+        return sorted(int(name) for name in names if name.isdigit())
 
 
 def _name(batch: int) -> str:
@@ -171,6 +193,11 @@ def _checksum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest().encode()
 
 
-def _first_line(error: Exception) -> str:
-    cause = getattr(error, "java_exception", error)
-    return str(cause).splitlines()[0] if str(cause) else type(error).__name__
+def _document(text: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except ValueError as error:
+        raise DamagedCommitError(f"not JSON: {error}") from error
+    if not isinstance(body, dict) or "format" not in body:
+        raise DamagedCommitError("not an object with a format")
+    return body

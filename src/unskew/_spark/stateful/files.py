@@ -20,9 +20,14 @@ _MANAGERS = (
 )
 
 
+def is_connect(given: SparkSession | DataFrame) -> bool:
+    """Whether this is a session of Spark Connect, or belongs to one."""
+    return "connect" in type(given).__module__
+
+
 def check_classic(given: SparkSession | DataFrame) -> None:
-    """Refuse a session of Spark Connect, and what belongs to one."""
-    if "connect" in type(given).__module__:
+    """Raise unless this is a classic session, or belongs to one."""
+    if is_connect(given):
         raise SessionError(
             "keyed state is kept by executors and found through the driver's JVM, which Spark "
             "Connect hides; use a classic session (SparkSession.builder.master(...))"

@@ -25,7 +25,8 @@ from unskew._spark.stateful.schema import StateShape
 from unskew.partitioners import RoutingTable
 from unskew.partitioners.contract import KeyHashes, WorkerIds
 
-COLUMNS = ("slot", "hash", "key", "version", "due", "bytes", "state")
+PLACED_KEY = ("slot", "hash", "key")
+COLUMNS = (*PLACED_KEY, "version", "due", "bytes", "state")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +73,9 @@ class PlacedState:
             reader = spark.read.schema(shape.layer)
             rows = reader.parquet(*paths) if paths else spark.createDataFrame([], shape.layer)
             routed = rows.withColumn("slot", home)
-            held = newest(place_by_slot(routed, "slot", slots.workers)).localCheckpoint(eager=False)
+            held = newest(
+                place_by_slot(routed, "slot", slots.workers), *PLACED_KEY
+            ).localCheckpoint(eager=False)
             return Layer(held, held)
 
         recent = (layer(paths[1:]),) if len(paths) > 1 else ()
@@ -113,7 +116,9 @@ class PlacedState:
         same = (F.col("hash") == F.col("mover")) & (F.col("slot") == F.col("from"))
         leaves = self.frame.join(F.broadcast(leaving), same)
         moved = leaves.withColumn("slot", never_null(F.col("to")))
-        held = newest(place_by_slot(moved.select(*COLUMNS), "slot", self.slots.workers))
+        held = newest(
+            place_by_slot(moved.select(*COLUMNS), "slot", self.slots.workers), *PLACED_KEY
+        )
         held = held.localCheckpoint(eager=False)
         layer = Layer(held, held)
         home = self.slots.column(table, F.col("hash"))
@@ -147,7 +152,7 @@ class PlacedState:
 
     def merged_recent(self) -> DataFrame:
         """The newest versions of all layers but the base."""
-        return newest(self.at_home(_union(self.recent)))
+        return newest(self.at_home(_union(self.recent)), *PLACED_KEY)
 
     def merged_whole(self, recent: DataFrame) -> DataFrame:
         """The base with `recent` over it, without the keys that were forgotten.
@@ -155,7 +160,7 @@ class PlacedState:
         Only here may the mark of a forgotten key go: an older layer's version would come back.
         """
         base = self.at_home(self.base.frame)
-        names = {name: f"newer_{name}" for name in ("slot", "hash", "key")}
+        names = {name: f"newer_{name}" for name in PLACED_KEY}
         newer = recent.select(*(F.col(name).alias(new) for name, new in names.items()))
         same = reduce(
             Column.__and__, (F.col(name).eqNullSafe(F.col(new)) for name, new in names.items())
@@ -173,11 +178,17 @@ def _union(layers: Iterable[Layer]) -> DataFrame:
     return reduce(DataFrame.unionAll, (layer.frame for layer in layers))
 
 
-def newest(frame: DataFrame) -> DataFrame:
-    """The highest version of every key."""
+def newest(frame: DataFrame, *identity: str) -> DataFrame:
+    """The highest version of every key; `identity` are the columns that tell keys apart."""
     rest = F.struct("version", "due", "bytes", "state")
-    best = frame.groupBy("slot", "hash", "key").agg(F.max_by(rest, "version").alias("newest"))
-    return best.select("slot", "hash", "key", "newest.*")
+    best = frame.groupBy(*identity).agg(F.max_by(rest, "version").alias("newest"))
+    return best.select(*identity, "newest.*")
+
+
+def stored_state(spark: SparkSession, files: Files, commit: Commit) -> DataFrame:
+    """The state of every key that has one after `commit`, as its layers hold it."""
+    rows = spark.read.parquet(*(files.path(layer.path) for layer in commit.layers))
+    return newest(rows, "hash", "key").where("state is not null")
 
 
 def free(held: DataFrame) -> None:

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from unskew._spark.stateful.commits import CommitLog
 from unskew._spark.stateful.files import Files
-from unskew._spark.stateful.layers import newest
+from unskew._spark.stateful.layers import stored_state
 from unskew.errors import StateError
 
 
@@ -39,8 +39,7 @@ def read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
     key, state = (
         StructType.fromJson(json.loads(each)).names for each in (commit.key, commit.state)
     )
-    rows = spark.read.parquet(*(files.path(layer.path) for layer in commit.layers))
-    found = newest(rows.withColumn("slot", F.lit(0))).where("state is not null")
+    found = stored_state(spark, files, commit)
     return found.select(
         *(F.col("key")[name].alias(name) for name in key),
         *(F.col("state")[name].alias(name) for name in state),
