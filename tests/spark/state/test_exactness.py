@@ -133,12 +133,12 @@ def test_state_stays_where_it_is(spark, tmp_path, monkeypatch):
     shuffle_tables(monkeypatch, 5)
     plans = []
 
-    def watched(rows, slots):
+    def watched(rows, slot, workers):
         if "kind" in rows.columns:
             plans.append(physical_plan(rows))
-        return rows.repartition(slots, "slot")
+        return rows.repartition(workers, slot)
 
-    monkeypatch.setattr(batch_job, "placed", watched)
+    monkeypatch.setattr(batch_job, "place_by_slot", watched)
     driver = Driver(spark, tmp_path, {})
     run = driver.start(workers=3)
     for number, rows in enumerate(random_batches(5, 3)):
