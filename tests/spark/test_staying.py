@@ -15,7 +15,7 @@ import pytest
 from pyspark import TaskContext, cloudpickle
 
 import unskew
-from unskew._spark.frames.session_conf import stay_put
+from unskew._spark.frames.session_conf import pinned_shuffle_conf
 from unskew._spark.routing.slots import Pins
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -85,7 +85,7 @@ def test_pinned_workers_stay_on_their_machines(session):
 
     pins = Pins.of(session, WORKERS)
     found = defaultdict(set)
-    with stay_put(session, WORKERS):
+    with pinned_shuffle_conf(session, WORKERS):
         for _ in range(BATCHES):
             # All rows come from one task, after which every shuffle would send its readers.
             rows = session.range(0, 800, 1, 1).selectExpr("id", f"int(id % {WORKERS}) worker")

@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unskew._spark.frames.arrow_keys import KeyGroups
 from unskew._spark.streaming import partials
-from unskew._spark.streaming.key_groups import KeyGroups
 from unskew._spark.streaming.partials import Folded
 
 PAIR = pa.struct([("a", pa.int32()), ("b", pa.string())])

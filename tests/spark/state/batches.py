@@ -17,9 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from unskew._spark.stateful.controller import Controller
 from unskew._spark.stateful.files import Files
-from unskew._spark.stateful.reading import read_state
 from unskew._spark.stateful.run import StateRun
-from unskew._spark.stateful.stream import stateful
+from unskew._spark.stateful.stream import read_state, stateful
 from unskew.partitioners import RoutingTable
 
 SCHEMA = "id bigint, word string, part int, at timestamp"
@@ -102,7 +101,7 @@ class Driver:
         )  # fmt: skip
         self.spark.sparkContext.setLocalProperty("sql.streaming.queryId", "query 1")
         state = Files(self.spark, f"{self.folder}/state")
-        return StateRun(stream.work, state, Files(self.spark, f"{self.folder}/spark"), self.sink)
+        return StateRun(stream.config, state, Files(self.spark, f"{self.folder}/spark"), self.sink)
 
     def sink(self, output: DataFrame, batch: int) -> None:
         # By batch: what is delivered again replaces what came before.

@@ -109,11 +109,11 @@ def test_what_does_not_fit_is_refused(spark, tmp_path, caplog):
         run(frame, 3)
 
     run = driver.start(workers=2)
-    original = run.work.shape.state
-    object.__setattr__(run.work.shape, "state", run.work.shape.output)
+    original = run.config.schema.state
+    object.__setattr__(run.config.schema, "state", run.config.schema.output)
     with pytest.raises(StateError, match="holds state whose state is"):
         run(frame, 3)
-    object.__setattr__(run.work.shape, "state", original)
+    object.__setattr__(run.config.schema, "state", original)
 
     newest = tmp_path / "state" / "commits" / f"{2:012d}.json"
     whole = newest.read_bytes()

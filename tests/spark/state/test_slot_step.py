@@ -21,11 +21,11 @@ from pyspark.sql.types import (
 )
 
 from unskew._spark.frames.arrow_types import arrow_type
+from unskew._spark.stateful.config import OUTPUT, REPORT, STATE, StateSchema
 from unskew._spark.stateful.processor import FunctionProcessor, Processor
 from unskew._spark.stateful.reports import MOST_KEYS, SlotReport
-from unskew._spark.stateful.schema import OUTPUT, REPORT, STATE, StateShape
-from unskew._spark.stateful.sizes import row_bytes
 from unskew._spark.stateful.slot_step import SlotStep
+from unskew._spark.stateful.slot_tables import row_bytes
 from unskew.errors import SchemaError
 
 SECOND = 1_000_000
@@ -35,15 +35,15 @@ def struct(**fields):
     return StructType([StructField(name, kind) for name, kind in fields.items()])
 
 
-def shape_of(key=("word",), event_time=None) -> StateShape:
+def schema_of(key=("word",), event_time=None) -> StateSchema:
     rows = struct(id=LongType(), word=StringType(), number=DoubleType(), at=TimestampType())
     state = struct(n=LongType(), seen=StringType())
-    return StateShape(key, rows, state, struct(word=StringType(), n=LongType()), event_time)
+    return StateSchema(key, rows, state, struct(word=StringType(), n=LongType()), event_time)
 
 
-def rows_of(shape: StateShape, rows: list[dict]) -> pa.Table:
+def rows_of(schema: StateSchema, rows: list[dict]) -> pa.Table:
     full = [{"id": None, "word": None, "number": None, "at": None, **row} for row in rows]
-    packed = pa.array(full, arrow_type(shape.rows))
+    packed = pa.array(full, arrow_type(schema.rows))
     # All keys share one hash: it must not matter.
     return pa.table(
         {
@@ -54,17 +54,17 @@ def rows_of(shape: StateShape, rows: list[dict]) -> pa.Table:
     )
 
 
-def states_of(shape: StateShape, states: list[dict]) -> pa.Table:
-    schema = pa.schema([pa.field("slot", pa.int32()), *arrow_type(shape.layer)])
+def states_of(schema: StateSchema, states: list[dict]) -> pa.Table:
+    fields = pa.schema([pa.field("slot", pa.int32()), *arrow_type(schema.layer)])
     full = [{"slot": 5, "hash": 9, "due": None, "bytes": 0, **state} for state in states]
-    return pa.Table.from_pylist(full, schema=schema)
+    return pa.Table.from_pylist(full, schema=fields)
 
 
-def run(processor, shape, rows, states=(), *, batch=7, now=None, timeout=None, form="arrow"):
+def run(processor, schema, rows, states=(), *, batch=7, now=None, timeout=None, form="arrow"):
     if not isinstance(processor, Processor):
         processor = FunctionProcessor(processor)
-    step = SlotStep(processor, shape, form, batch, now, timeout)
-    results = step.function()((pa.scalar(5),), states_of(shape, states), rows_of(shape, rows))
+    step = SlotStep(processor, schema, form, batch, now, timeout)
+    results = step.function()((pa.scalar(5),), states_of(schema, states), rows_of(schema, rows))
     found = results.to_pylist()
     kept = [row for row in found if row["kind"] == STATE]
     output = [row["output"] for row in found if row["kind"] == OUTPUT]
@@ -87,7 +87,7 @@ numbers = st.none() | st.sampled_from([0.0, -0.0, math.nan, 1.5])
     states=st.lists(st.tuples(words, numbers, st.integers(0, 6)), max_size=8),
 )
 def test_each_key_meets_its_newest_state(rows, states):
-    shape = shape_of(key=("word", "number"))
+    schema = schema_of(key=("word", "number"))
 
     def name(word, number):
         return (word, "nan" if number is not None and math.isnan(number) else number)
@@ -96,7 +96,7 @@ def test_each_key_meets_its_newest_state(rows, states):
         {"key": {"word": w, "number": x}, "version": v, "state": {"n": 100 * v, "seen": ""}}
         for w, x, v in states
     ]
-    kept, output, report = run(counting, shape, [{"word": w, "number": x} for w, x in rows], held)
+    kept, output, report = run(counting, schema, [{"word": w, "number": x} for w, x in rows], held)
     expected: dict = {}
     for w, x in rows:
         versions = [v for sw, sx, v in states if name(sw, sx) == name(w, x)]
@@ -116,8 +116,8 @@ def test_a_single_key_column_is_a_value_and_several_are_a_tuple():
         seen.append(key)
         return None, None
 
-    run(look, shape_of(), [{"word": "a"}, {"word": None}])
-    run(look, shape_of(key=("word", "id")), [{"word": "a", "id": 3}])
+    run(look, schema_of(), [{"word": "a"}, {"word": None}])
+    run(look, schema_of(key=("word", "id")), [{"word": "a", "id": 3}])
     assert seen == ["a", None, ("a", 3)]
 
 
@@ -131,7 +131,7 @@ def test_a_single_key_column_is_a_value_and_several_are_a_tuple():
     ],
 )
 def test_output_comes_in_any_form(given_rows):
-    _, output, _ = run(lambda key, rows, state: (given_rows(), None), shape_of(), [{"word": "x"}])
+    _, output, _ = run(lambda key, rows, state: (given_rows(), None), schema_of(), [{"word": "x"}])
     assert output == [{"word": "x", "n": 1}]
 
 
@@ -147,7 +147,7 @@ def test_output_comes_in_any_form(given_rows):
 )
 def test_results_of_another_shape_are_refused(result, message):
     with pytest.raises(SchemaError, match=message):
-        run(lambda key, rows, state: result, shape_of(), [{"word": "x"}])
+        run(lambda key, rows, state: result, schema_of(), [{"word": "x"}])
 
 
 def test_pandas_rows_and_initial_state():
@@ -159,14 +159,14 @@ def test_pandas_rows_and_initial_state():
             assert isinstance(rows, pd.DataFrame)
             return None, {**state, "n": state["n"] + len(rows)}
 
-    kept, output, _ = run(Last(), shape_of(), [{"word": "a"}] * 3, form="pandas")
+    kept, output, _ = run(Last(), schema_of(), [{"word": "a"}] * 3, form="pandas")
     assert kept[0]["state"] == {"n": 13, "seen": "init"}
     assert output == []
 
 
 def test_state_none_leaves_a_mark_without_bytes():
     held = [{"key": {"word": "a"}, "version": 3, "state": {"n": 5, "seen": "abc"}}]
-    [kept], _, report = run(lambda k, r, s: (None, None), shape_of(), [{"word": "a"}], held)
+    [kept], _, report = run(lambda k, r, s: (None, None), schema_of(), [{"word": "a"}], held)
     assert kept["state"] is None
     assert kept["bytes"] == 0
     assert report.memory.tolist() == [0]
@@ -187,7 +187,7 @@ def at(seconds):
 
 
 def test_rows_come_in_event_time_and_late_ones_not_at_all():
-    shape = shape_of(event_time="at")
+    schema = schema_of(event_time="at")
     rows = [
         {"id": 1, "word": "a", "at": at(30)},
         {"id": 2, "word": "a", "at": at(19)},
@@ -195,7 +195,7 @@ def test_rows_come_in_event_time_and_late_ones_not_at_all():
         {"id": 4, "word": "a", "at": None},
         {"id": 5, "word": "late", "at": at(1)},
     ]
-    [kept], output, report = run(Timed(), shape, rows, now=20 * SECOND, timeout=10 * SECOND)
+    [kept], output, report = run(Timed(), schema, rows, now=20 * SECOND, timeout=10 * SECOND)
     assert output == [{"word": "rows [4, 3, 1]", "n": 3}]
     assert kept["due"] == 40 * SECOND
     assert report.totals.late == 2
@@ -203,7 +203,7 @@ def test_rows_come_in_event_time_and_late_ones_not_at_all():
 
 
 def test_a_time_out_passes_before_the_rows_that_come_after_it():
-    shape = shape_of(event_time="at")
+    schema = schema_of(event_time="at")
     held = [
         {"key": {"word": "rows"}, "version": 1, "due": 15 * SECOND, "state": {"n": 2, "seen": ""}},
         {"key": {"word": "idle"}, "version": 1, "due": 20 * SECOND, "state": {"n": 60, "seen": ""}},
@@ -212,7 +212,7 @@ def test_a_time_out_passes_before_the_rows_that_come_after_it():
         {"key": {"word": "gone"}, "version": 2, "due": None, "state": None},
     ]
     rows = [{"id": 1, "word": "rows", "at": at(22)}]
-    kept, output, report = run(Timed(), shape, rows, held, now=20 * SECOND, timeout=10 * SECOND)
+    kept, output, report = run(Timed(), schema, rows, held, now=20 * SECOND, timeout=10 * SECOND)
     moment = "timer 1970-01-01T00:00:20+00:00"
     assert output == [
         {"word": moment, "n": 2},
@@ -228,9 +228,9 @@ def test_a_time_out_passes_before_the_rows_that_come_after_it():
 
 
 def test_time_outs_in_the_time_of_batches():
-    shape = shape_of()
+    schema = schema_of()
     held = [{"key": {"word": "a"}, "version": 1, "due": 9, "state": {"n": 2, "seen": ""}}]
-    [a, b], output, _ = run(Timed(), shape, [{"word": "b", "id": 1}], held, now=10, timeout=5)
+    [a, b], output, _ = run(Timed(), schema, [{"word": "b", "id": 1}], held, now=10, timeout=5)
     assert (a["due"], b["state"]) == (15, None)
     assert [row["n"] for row in output] == [1, 2]
 

@@ -12,7 +12,7 @@ _EXCLUDED = "spark.sql.optimizer.excludedRules"
 
 
 @contextmanager
-def stay_put(session: SparkSession, workers: int) -> Iterator[None]:
+def pinned_shuffle_conf(session: SparkSession, workers: int) -> Iterator[None]:
     """Let placed state stay where it is while planning; the user's settings come back after."""
     wanted = {
         # It would merge small partitions, and with them workers.

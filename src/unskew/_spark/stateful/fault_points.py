@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-POINTS = ("begun", "logged", "delivered", "merged", "committed", "cleaned")
+POINTS = ("begun", "logged", "delivered", "compacted", "committed", "cleaned")
 """In the order in which a batch passes them."""
 
 _hooks: list[Callable[[str, int], None]] = []
 
 
-def reached(point: str, batch: int) -> None:
+def fault_point(point: str, batch: int) -> None:
     """A batch has come to a point; whoever waits there may raise, or kill the process."""
     for hook in _hooks:
         hook(point, batch)

@@ -1,17 +1,21 @@
-"""Small files on any Hadoop-compatible file system, written whole or not at all.
+"""Small files on any Hadoop-compatible file system, and those of Spark's own checkpoint.
 
-The writing is done by the class that Spark writes its own checkpoints with, so a store needs to
-offer no more than Spark asks of it (`spark.sql.streaming.checkpointFileManagerClass`).
+A file is written whole or not at all, by the class that Spark writes its own checkpoints with: a
+store needs to offer no more than Spark asks of it (`spark.sql.streaming.checkpointFileManagerClass`).
 """
 
 from __future__ import annotations
 
+import json
+import logging
 from typing import Any, cast
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from unskew.errors import SessionError, StateError
+
+logger = logging.getLogger("unskew")
 
 # Where the class lives depends on Spark's version.
 _MANAGERS = (
@@ -106,3 +110,43 @@ class Files:
     def remove(self, name: str) -> None:
         """Remove a file or a folder, if it is there."""
         self._fs.delete(self._path(name), True)
+
+
+def query_id(session: SparkSession) -> str:
+    """The id of the query whose batch is running; it lasts as long as Spark's checkpoint."""
+    return str(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
+
+
+def batch_time(spark_files: Files, batch: int) -> int:
+    """When a batch was planned, in microseconds: the same each time the batch is run."""
+    for line in spark_files.read(f"offsets/{batch}").decode().splitlines():
+        if "batchTimestampMs" in line:
+            return int(json.loads(line)["batchTimestampMs"]) * 1000
+    raise StateError(f"{spark_files.path('offsets')}/{batch} does not tell the time of its batch")
+
+
+def rewind(spark_files: Files, last: int) -> None:
+    """Let Spark repeat the batches after `last`, which are not in the state.
+
+    Spark takes the newest of its offsets that has no commit for the batch to run next.
+    """
+    ahead = [batch for batch in _numbers(spark_files, "commits") if batch > last]
+    if not ahead:
+        return
+    if spark_files.exists("state"):
+        raise StateError(
+            f"the state ends with batch {last} and Spark's checkpoint with {max(ahead)}; the "
+            "stream has stateful operators of Spark's own, so it cannot be set back: start anew "
+            "with another checkpoint"
+        )
+    logger.warning("batches %d to %d are run again", last + 1, max(ahead))
+    # Offsets first: with a commit gone and later offsets there, Spark would go on with those.
+    for batch in reversed(_numbers(spark_files, "offsets")):
+        if batch > last + 1:
+            spark_files.remove(f"offsets/{batch}")
+    for batch in reversed(ahead):
+        spark_files.remove(f"commits/{batch}")
+
+
+def _numbers(spark_files: Files, folder: str) -> list[int]:
+    return sorted(int(name) for name in spark_files.names(folder) if name.isdigit())

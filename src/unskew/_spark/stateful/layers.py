@@ -20,8 +20,8 @@ from pyspark.sql import functions as F
 
 from unskew._spark.routing.slots import Slots, never_null, place_by_slot
 from unskew._spark.stateful.commits import Commit, LayerFile
+from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.files import Files
-from unskew._spark.stateful.schema import StateShape
 from unskew.partitioners import RoutingTable
 from unskew.partitioners.contract import KeyHashes, WorkerIds
 
@@ -61,7 +61,7 @@ class PlacedState:
 
     @classmethod
     def load(
-        cls, spark: SparkSession, shape: StateShape, files: Files, commit: Commit | None,
+        cls, spark: SparkSession, schema: StateSchema, files: Files, commit: Commit | None,
         table: RoutingTable,
     ) -> PlacedState:  # fmt: skip
         """Read what a commit names, and place it by `table`, for any number of workers."""
@@ -70,8 +70,8 @@ class PlacedState:
         paths = [files.path(each.path) for each in commit.layers] if commit is not None else []
 
         def layer(paths: list[str]) -> Layer:
-            reader = spark.read.schema(shape.layer)
-            rows = reader.parquet(*paths) if paths else spark.createDataFrame([], shape.layer)
+            reader = spark.read.schema(schema.layer)
+            rows = reader.parquet(*paths) if paths else spark.createDataFrame([], schema.layer)
             routed = rows.withColumn("slot", home)
             held = newest(
                 place_by_slot(routed, "slot", slots.workers), *PLACED_KEY
@@ -150,11 +150,11 @@ class PlacedState:
         """One layer more, the newest."""
         return replace(self, recent=(*self.recent, layer), files=(*self.files, file))
 
-    def merged_recent(self) -> DataFrame:
+    def compacted_recent(self) -> DataFrame:
         """The newest versions of all layers but the base."""
         return newest(self.at_home(_union(self.recent)), *PLACED_KEY)
 
-    def merged_whole(self, recent: DataFrame) -> DataFrame:
+    def compacted_base(self, recent: DataFrame) -> DataFrame:
         """The base with `recent` over it, without the keys that were forgotten.
 
         Only here may the mark of a forgotten key go: an older layer's version would come back.

@@ -11,20 +11,18 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from unskew._spark.frames.session_conf import stay_put
+from unskew._spark.frames.session_conf import pinned_shuffle_conf
 from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.hot_keys import heaviest
 from unskew._spark.monitoring.progress import BatchProgress
-from unskew._spark.stateful.batch_job import Processed, process
+from unskew._spark.stateful.batch_job import Processed, compact, process
 from unskew._spark.stateful.commits import Commit, CommitLog
-from unskew._spark.stateful.compaction import merge
-from unskew._spark.stateful.config import Work
-from unskew._spark.stateful.fault_points import reached
-from unskew._spark.stateful.files import Files
+from unskew._spark.stateful.config import StatefulConfig
+from unskew._spark.stateful.fault_points import fault_point
+from unskew._spark.stateful.files import Files, batch_time, query_id
 from unskew._spark.stateful.layers import Layer, PlacedState, free
 from unskew._spark.stateful.reports import SlotReport
 from unskew._spark.stateful.slot_step import SlotStep
-from unskew._spark.stateful.spark_log import batch_time, query_id
 from unskew.errors import StateError
 from unskew.partitioners import RoutingTable
 
@@ -54,21 +52,21 @@ class StateRun:
 
     def __init__(
         self,
-        work: Work,
+        config: StatefulConfig,
         files: Files,
         spark_files: Files,
         sink: Sink,
         feeds: Sequence[Feed] = (log_feed,),
     ) -> None:
-        self.work = work
-        self.workers = work.workers
+        self.config = config
+        self.workers = config.workers
         self.files = files
         self.spark_files = spark_files
         self.sink = sink
         self.feeds = feeds
         self.log = CommitLog(files)
         self.commit: Commit | None = None
-        self.controller = work.controller()
+        self.controller = config.controller()
         self.state: PlacedState | None = None
         self.table = RoutingTable(self.workers)
         self.progress: deque[BatchProgress] = deque(maxlen=RECORDS)
@@ -80,12 +78,12 @@ class StateRun:
                 self._once(batch, number)
                 return
             except Exception as error:
-                self.forget()
+                self.invalidate()
                 if attempt == ATTEMPTS or not _lost_blocks(error):
                     raise
                 logger.warning("batch %d: an executor died with state; reading it back", number)
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Drop what is in memory; the next batch reads the last commit."""
         if self.state is not None:
             self.state.free()
@@ -97,45 +95,47 @@ class StateRun:
         query = query_id(session)
         workers = self.workers
         if self.state is not None and self.state.slots.workers != workers:
-            self.forget()
-        with stay_put(session, workers):
-            before = self.state or self.take_up(session, workers)
+            self.invalidate()
+        with pinned_shuffle_conf(session, workers):
+            before = self.state or self.restore(session, workers)
             self._check_query(query)
             if not self._is_next(number):
                 logger.info("batch %d was done before: skipped", number)
                 return
-            reached("begun", number)
+            fault_point("begun", number)
             state, moved = before.under(self.table)
             done = process(batch, state, self._step(number), self.files)
-        reached("logged", number)
+        fault_point("logged", number)
         self.sink(done.output, number)
-        reached("delivered", number)
-        with stay_put(session, workers):
-            merged, replaced = merge(done.state, self.files, number, self.work.merge_after)
+        fault_point("delivered", number)
+        with pinned_shuffle_conf(session, workers):
+            compacted, replaced = compact(done.state, self.files, number, self.config.merge_after)
             migrated = _amount(moved)
-        reached("merged", number)
+        fault_point("compacted", number)
         longest = max((each.totals.seconds for each in done.reports), default=0.0)
         fixed = time.perf_counter() - began - longest
-        commit, planning = self._planned(number, query, merged, done, PRICE * fixed)
+        commit, planning = self._planned(number, query, compacted, done, PRICE * fixed)
         self.log.write(commit)
-        self.commit, self.table, self.state = commit, commit.table, merged
-        reached("committed", number)
+        self.commit, self.table, self.state = commit, commit.table, compacted
+        fault_point("committed", number)
         self.log.clean(commit)
-        reached("cleaned", number)
+        fault_point("cleaned", number)
         for frame in (done.rows, *replaced):
             free(frame)
         self._report(number, done, migrated, planning, time.perf_counter() - began)
 
-    def take_up(self, session: SparkSession, workers: int) -> PlacedState:
+    def restore(self, session: SparkSession, workers: int) -> PlacedState:
         """Read the last commit, and place its state by its table."""
         self.commit = self.log.last()
-        self.controller = self.work.controller()
+        self.controller = self.config.controller()
         self.table = RoutingTable(workers)
         if self.commit is not None:
-            self._check_shape(self.commit)
+            self._check_schema(self.commit)
             self.controller.remember(self.commit.memory)
             self.table = self._rescaled(self.commit.table, workers)
-        self.state = PlacedState.load(session, self.work.shape, self.files, self.commit, self.table)
+        self.state = PlacedState.load(
+            session, self.config.schema, self.files, self.commit, self.table
+        )
         return self.state
 
     def _rescaled(self, table: RoutingTable, workers: int) -> RoutingTable:
@@ -149,14 +149,14 @@ class StateRun:
         return RoutingTable(workers, table.keys[stays], table.owners[stays])
 
     def _step(self, number: int) -> SlotStep:
-        work = self.work
+        config = self.config
         now = None
-        if work.shape.event_time is not None:
+        if config.schema.event_time is not None:
             newest = None if self.commit is None else self.commit.newest_event
-            now = None if newest is None else newest - work.delay
-        elif work.timeout is not None:
+            now = None if newest is None else newest - config.delay
+        elif config.timeout is not None:
             now = batch_time(self.spark_files, number)
-        return SlotStep(work.processor, work.shape, work.form, number, now, work.timeout)
+        return SlotStep(config.processor, config.schema, config.form, number, now, config.timeout)
 
     def _planned(
         self, number: int, query: str, state: PlacedState, done: Processed, price: float
@@ -178,8 +178,8 @@ class StateRun:
         return Commit(
             batch=number,
             query=query,
-            key=self.work.shape.key_type.json(),
-            state=self.work.shape.state.json(),
+            key=self.config.schema.key_type.json(),
+            state=self.config.schema.state.json(),
             table=state.table if plan is None else plan.table,
             table_version=version if plan is None else version + 1,
             layers=state.files,
@@ -198,7 +198,7 @@ class StateRun:
         loads = [0.0] * done.state.slots.workers
         for report in done.reports:
             worker = done.state.slots.worker_of(report.totals.slot)
-            loads[worker] = float(getattr(report.totals, self.work.cost))
+            loads[worker] = float(getattr(report.totals, self.config.cost))
         record = BatchProgress.of(
             number,
             loads,
@@ -217,15 +217,15 @@ class StateRun:
             feed(record)
 
     def _hottest(self, reports: Sequence[SlotReport]) -> tuple[tuple[str, float], ...]:
-        by_rows = self.work.cost == "rows"
+        by_rows = self.config.cost == "rows"
         named = (each for report in reports for each in report.totals.hottest)
         return heaviest({key: float(rows if by_rows else spent) for key, rows, spent in named})
 
-    def _check_shape(self, commit: Commit) -> None:
-        shape = self.work.shape
+    def _check_schema(self, commit: Commit) -> None:
+        schema = self.config.schema
         for what, found, wanted in (
-            ("key", commit.key, shape.key_type.json()),
-            ("state", commit.state, shape.state.json()),
+            ("key", commit.key, schema.key_type.json()),
+            ("state", commit.state, schema.state.json()),
         ):
             if found != wanted:
                 raise StateError(

@@ -12,13 +12,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from unskew._spark.frames.arrow_keys import whole
 from unskew._spark.frames.arrow_types import arrow_type
-from unskew._spark.stateful.key_groups import KeyGroups, Known, in_time, newest, unpacked, whole
-from unskew._spark.stateful.outbox import Outbox, check_names
+from unskew._spark.stateful.config import OUTPUT, REPORT, STATE, StateSchema
 from unskew._spark.stateful.processor import Form, Processor, State
 from unskew._spark.stateful.reports import SlotReport
-from unskew._spark.stateful.schema import OUTPUT, REPORT, STATE, StateShape
-from unskew._spark.stateful.sizes import row_bytes
+from unskew._spark.stateful.slot_tables import (
+    KeyedRows,
+    Known,
+    Outbox,
+    check_names,
+    in_time,
+    newest,
+    row_bytes,
+    unpacked,
+)
 from unskew.errors import SchemaError
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -29,7 +37,7 @@ class SlotStep:
     """The processor with all that a batch's calls depend on; travels to the workers."""
 
     processor: Processor
-    shape: StateShape
+    schema: StateSchema
     form: Form
     batch: int
     now: int | None
@@ -66,10 +74,12 @@ class SlotRun:
 
     def results(self, rows: pa.Table, states: pa.Table) -> pa.Table:
         """Keys with rows first, then keys that are only due."""
-        shape = self.step.shape
-        outbox = Outbox(arrow_type(shape.output))
-        rows, late = in_time(rows, shape.event_time, self.step.now)
-        groups = KeyGroups.of(unpacked(rows), shape.key, shape.event_time, rows["hash"].to_numpy())
+        schema = self.step.schema
+        outbox = Outbox(arrow_type(schema.output))
+        rows, late = in_time(rows, schema.event_time, self.step.now)
+        groups = KeyedRows.of(
+            unpacked(rows), schema.key, schema.event_time, rows["hash"].to_numpy()
+        )
         known = newest(states)
         for number, (name, key) in enumerate(zip(groups.names, groups.keys, strict=True)):
             group, latest = groups.group(number), groups.latest[number]
@@ -80,7 +90,7 @@ class SlotRun:
         timed = np.array([each.row for each in due], dtype=np.int64)
         hashes = np.concatenate([groups.hashes, states["hash"].to_numpy()[timed]])
         latest = max((time for time in groups.latest if time is not None), default=None)
-        key = _keys(groups, states, timed, shape)
+        key = _keys(groups, states, timed, schema)
         return self._assembled(key, hashes, outbox.array(), latest, late)
 
     def _is_due(self, known: Known) -> bool:
@@ -120,7 +130,7 @@ class SlotRun:
     def _check(self, state: State | None) -> None:
         if state is None:
             return
-        names = self.step.shape.state.names
+        names = self.step.schema.state.names
         if not isinstance(state, Mapping):
             raise SchemaError(
                 f"a processor returned its state as {type(state).__name__}; return a mapping of "
@@ -133,7 +143,7 @@ class SlotRun:
 
     def _renewed(self, due: int | None, latest: int | None) -> int | None:
         """The deadline after rows came, the last of them at `latest` in event time."""
-        if self.step.shape.event_time is None:
+        if self.step.schema.event_time is None:
             return None if self.step.now is None else self._deadline(self.step.now)
         after = None if latest is None else self._deadline(latest)
         return max((each for each in (due, after) if each is not None), default=None)
@@ -148,7 +158,7 @@ class SlotRun:
     ) -> pa.Table:
         """State, output and report rows below each other, with nulls where a kind has nothing."""
         kept = self.kept
-        state = pa.array([each.state for each in kept], arrow_type(self.step.shape.state))
+        state = pa.array([each.state for each in kept], arrow_type(self.step.schema.state))
         memory = row_bytes(state)
         rows = np.array([each.rows for each in kept], dtype=np.int64)
         seconds = np.array([each.seconds for each in kept], dtype=np.float64)
@@ -168,17 +178,17 @@ class SlotRun:
             pa.concat_arrays([pa.nulls(n, output.type), output, pa.nulls(1, output.type)]),
             pa.array([None] * (n + m) + [report.to_bytes()], pa.binary()),
         ]
-        return pa.Table.from_arrays(arrays, names=self.step.shape.results.names)
+        return pa.Table.from_arrays(arrays, names=self.step.schema.results.names)
 
 
 def _keys(
-    groups: KeyGroups, states: pa.Table, timed: NDArray[np.int64], shape: StateShape
+    groups: KeyedRows, states: pa.Table, timed: NDArray[np.int64], schema: StateSchema
 ) -> pa.Array:
-    kind = arrow_type(shape.key_type)
+    kind = arrow_type(schema.key_type)
     old = whole(states["key"]).take(pa.array(timed)).flatten()
     columns = [
         pa.concat_arrays([new.cast(field.type), before.cast(field.type)])
-        for field, new, before in zip(kind, groups.key_columns(shape.key), old, strict=True)
+        for field, new, before in zip(kind, groups.key_columns(schema.key), old, strict=True)
     ]
     return pa.StructArray.from_arrays(columns, fields=list(kind))
 

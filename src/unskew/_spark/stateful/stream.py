@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import typing
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
@@ -18,15 +20,14 @@ from unskew._spark.monitoring.feeds import Feed, lines_feed, log_feed
 from unskew._spark.monitoring.progress import BatchProgress
 from unskew._spark.routing.perfect_hash import MOST_ENTRIES
 from unskew._spark.stateful.commits import CommitLog
-from unskew._spark.stateful.config import Duration, Work, micros
+from unskew._spark.stateful.config import Duration, StatefulConfig, StateSchema, micros
 from unskew._spark.stateful.controller import Cost, check_settings, planner_of
-from unskew._spark.stateful.files import Files, check_classic
+from unskew._spark.stateful.files import Files, check_classic, rewind
+from unskew._spark.stateful.layers import stored_state
 from unskew._spark.stateful.processor import Form, FunctionProcessor, Processor
 from unskew._spark.stateful.run import RECORDS, Sink, StateRun
-from unskew._spark.stateful.schema import StateShape
-from unskew._spark.stateful.spark_log import rewind
 from unskew.checking import check_whole
-from unskew.errors import ParameterError, ParameterTypeError
+from unskew.errors import ParameterError, ParameterTypeError, StateError
 from unskew.partitioners.contract import check_workers
 from unskew.rebalancing import Rebalancer
 from unskew.rebalancing.least_load import check_theta
@@ -132,9 +133,9 @@ def stateful(
     check_settings(interval, window, cost, payback)
     count = slots(stream) if workers is None else workers
     check_workers(count)
-    work = Work(
+    config = StatefulConfig(
         processor=processor if isinstance(processor, Processor) else FunctionProcessor(processor),
-        shape=StateShape.of(stream, key, state_schema, schema, event_time),
+        schema=StateSchema.of(stream, key, state_schema, schema, event_time),
         form=rows,
         workers=count,
         planner=planner_of(rebalancer, theta, table_size),
@@ -147,15 +148,15 @@ def stateful(
         timeout=None if timeout is None else micros("timeout", timeout),
         merge_after=merge_after,
     )
-    return StatefulStream(stream, work, checkpoint)
+    return StatefulStream(stream, config, checkpoint)
 
 
 class StatefulStream:
     """A stateful stream that is ready to start."""
 
-    def __init__(self, stream: DataFrame, work: Work, checkpoint: str) -> None:
+    def __init__(self, stream: DataFrame, config: StatefulConfig, checkpoint: str) -> None:
         self.stream = stream
-        self.work = work
+        self.config = config
         self.checkpoint = checkpoint
         self._run: StateRun | None = None
 
@@ -176,7 +177,7 @@ class StatefulStream:
         if last is not None:
             rewind(spark_files, last.batch)
         feeds = [log_feed, _kept_in(Files(spark, self.checkpoint))]
-        self._run = StateRun(self.work, files, spark_files, _function(sink), feeds)
+        self._run = StateRun(self.config, files, spark_files, _function(sink), feeds)
         writer = self.stream.writeStream.foreachBatch(self._run)
         writer = writer.option("checkpointLocation", spark_files.folder)
         return (writer.trigger(**trigger) if trigger else writer).start()
@@ -192,6 +193,38 @@ class StatefulStream:
         if self._run is None:
             raise ParameterError("the stream is not started; give workers to stateful instead")
         self._run.workers = workers
+
+
+def read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
+    """The state of every key after the last committed batch: the key's columns, then the state's.
+
+    The query may run on; what is read is one commit's state. Files that its later merges replace
+    stay for a few batches more.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        A classic session.
+    checkpoint : str
+        The folder that `stateful` was given.
+
+    Returns
+    -------
+    DataFrame
+        One row for each key that has state.
+    """
+    files = Files(spark, f"{checkpoint}/state")
+    commit = CommitLog(files).last(mend=False)
+    if commit is None:
+        raise StateError(f"{files.folder} has no commits; is {checkpoint!r} the checkpoint?")
+    key, state = (
+        StructType.fromJson(json.loads(each)).names for each in (commit.key, commit.state)
+    )
+    found = stored_state(spark, files, commit)
+    return found.select(
+        *(F.col("key")[name].alias(name) for name in key),
+        *(F.col("state")[name].alias(name) for name in state),
+    )
 
 
 def _kept_in(checkpoint: Files) -> Feed:

@@ -22,12 +22,12 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from unskew._spark.frames.arrow_keys import KeyGroups
 from unskew._spark.frames.arrow_types import arrow_schema
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import column
 from unskew._spark.monitoring.hot_keys import key_at, to_text, top
 from unskew._spark.monitoring.listener import OBSERVED
-from unskew._spark.streaming.key_groups import KeyGroups
 
 FLUSHED_ROWS, FLUSHED_BYTES = 1 << 17, 1 << 28
 """What a task folds at a time: bounds its memory, and is far above what most batches give."""

@@ -23,7 +23,7 @@ from unskew._spark.engine.aggregate_functions import StateFunctions, States
 from unskew._spark.engine.native_aggregates import NativeAggregate, native
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, column
-from unskew._spark.frames.session_conf import stay_put
+from unskew._spark.frames.session_conf import pinned_shuffle_conf
 from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.listener import figures_of, seconds_of
 from unskew._spark.monitoring.progress import BatchProgress
@@ -130,7 +130,7 @@ class ReplannedStream:
     def _staying(self, batch: DataFrame) -> AbstractContextManager[None]:
         if not self.planner.pinned:
             return nullcontext()
-        return stay_put(batch.sparkSession, self.planner.workers)
+        return pinned_shuffle_conf(batch.sparkSession, self.planner.workers)
 
     def result(self) -> DataFrame:
         """The aggregates of all rows so far, as an ordinary DataFrame."""

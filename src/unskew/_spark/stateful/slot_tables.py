@@ -1,0 +1,212 @@
+"""Arrow tables of one slot: rows by key, versions of state, output, and the bytes of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from unskew._spark.frames.arrow_keys import identities, key_values, whole
+from unskew._spark.stateful.processor import State
+from unskew.errors import SchemaError
+
+_NO_TIME = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedRows:
+    """Rows of which those of a key stand together, in the order of their event time."""
+
+    table: pa.Table
+    starts: NDArray[np.int64]
+    """Where each group begins, and where the last one ends."""
+    names: list[Hashable]
+    keys: list[Any]
+    hashes: NDArray[np.int64]
+    latest: list[int | None]
+    """The last event time of each group."""
+
+    @classmethod
+    def of(
+        cls, rows: pa.Table, key: tuple[str, ...], event_time: str | None, hashes: NDArray[np.int64]
+    ) -> KeyedRows:
+        """Group by identity: equal hashes do not make equal keys."""
+        times = np.full(rows.num_rows, _NO_TIME)
+        if event_time is not None:
+            times = _micros(rows[event_time])
+        columns = [rows[name] for name in key]
+        values = key_values(columns)
+        names = identities(columns, values)
+        found: dict[Hashable, list[int]] = {}
+        for row in np.argsort(times, kind="stable").tolist():
+            found.setdefault(names[row], []).append(row)
+        order = np.array([row for part in found.values() for row in part], dtype=np.int64)
+        starts = np.cumsum([0, *map(len, found.values())])
+        firsts, lasts = order[starts[:-1]], order[starts[1:] - 1]
+        return cls(
+            rows.take(pa.array(order)),
+            starts,
+            list(found),
+            [values[row] for row in firsts],
+            hashes[firsts],
+            [None if time == _NO_TIME else time for time in times[lasts].tolist()],
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def group(self, number: int) -> pa.Table:
+        """The rows of one key."""
+        start, end = int(self.starts[number]), int(self.starts[number + 1])
+        return self.table.slice(start, end - start)
+
+    def key_columns(self, key: tuple[str, ...]) -> list[pa.Array]:
+        """The key of each group."""
+        firsts = pa.array(self.starts[:-1])
+        return [whole(self.table[name].take(firsts)) for name in key]
+
+
+class Known(NamedTuple):
+    """The newest version of a key's state, and in which row it came."""
+
+    row: int
+    key: Any
+    state: State | None
+    due: int | None
+
+
+def newest(states: pa.Table) -> dict[Hashable, Known]:
+    """Of each key's versions the highest; the same version may stand in several rows."""
+    columns = whole(states["key"]).flatten()
+    keys = key_values(columns)
+    versions, dues = states["version"].to_pylist(), states["due"].to_pylist()
+    rows: dict[Hashable, int] = {}
+    for row, name in enumerate(identities(columns, keys)):
+        if name not in rows or versions[rows[name]] < versions[row]:
+            rows[name] = row
+    values = states["state"].take(pa.array(list(rows.values()), pa.int64())).to_pylist()
+    return {
+        name: Known(row, keys[row], value, dues[row])
+        for (name, row), value in zip(rows.items(), values, strict=True)
+    }
+
+
+def in_time(rows: pa.Table, event_time: str | None, now: int | None) -> tuple[pa.Table, int]:
+    """The rows that are not older than the watermark, and how many are."""
+    if event_time is None or now is None or not rows.num_rows:
+        return rows, 0
+    times = _micros(unpacked(rows)[event_time])
+    kept = (times >= now) | (times == _NO_TIME)
+    late = int(kept.size - kept.sum())
+    return (rows.filter(pa.array(kept)), late) if late else (rows, 0)
+
+
+def unpacked(rows: pa.Table) -> pa.Table:
+    """The user's rows, which travel in one struct so that no name clashes with ours."""
+    array = whole(rows["row"])
+    return pa.Table.from_arrays(array.flatten(), schema=pa.schema(list(array.type)))
+
+
+def _micros(times: pa.ChunkedArray) -> NDArray[np.int64]:
+    numbers = times.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).fill_null(_NO_TIME)
+    return numbers.to_numpy()  # type: ignore[no-any-return]
+
+
+class Outbox:
+    """Collects rows of one schema."""
+
+    def __init__(self, kind: pa.StructType) -> None:
+        self.kind = kind
+        self.schema = pa.schema(list(kind))
+        self.tables: list[pa.Table] = []
+        self.mappings: list[Mapping[str, Any]] = []
+
+    def add(self, rows: Any) -> None:
+        """Take an Arrow table or batch, a pandas frame, a list of mappings, or None."""
+        if rows is None:
+            return
+        if isinstance(rows, list | tuple):
+            for row in rows:
+                check_names(row, self.schema.names, "a row of the output")
+            self.mappings.extend(rows)
+            return
+        if isinstance(rows, pd.DataFrame):
+            check_names(rows.columns, self.schema.names, "the output")
+            rows = pa.Table.from_pandas(rows, schema=self.schema, preserve_index=False)
+        elif isinstance(rows, pa.RecordBatch):
+            rows = pa.Table.from_batches([rows])
+        elif not isinstance(rows, pa.Table):
+            raise SchemaError(
+                f"a processor returned rows as {type(rows).__name__}; return an Arrow table, a "
+                "pandas frame, a list of mappings or None"
+            )
+        check_names(rows.schema.names, self.schema.names, "the output")
+        self.tables.append(rows.select(self.schema.names).cast(self.schema))
+
+    def array(self) -> pa.Array:
+        """All rows so far."""
+        if self.mappings:
+            self.tables.append(pa.Table.from_pylist(self.mappings, schema=self.schema))
+            self.mappings = []
+        if not self.tables:
+            return pa.array([], self.kind)
+        table = pa.concat_tables(self.tables).combine_chunks()
+        columns = [whole(column) for column in table.columns]
+        return pa.StructArray.from_arrays(columns, fields=list(self.kind))
+
+
+def check_names(found: Mapping[str, Any] | Sequence[str], wanted: Sequence[str], what: str) -> None:
+    """Refuse other fields than the schema's."""
+    if set(found) != set(wanted):
+        raise SchemaError(
+            f"{what} has the fields {', '.join(map(str, found))}; "
+            f"the schema has {', '.join(wanted)}"
+        )
+
+
+def row_bytes(array: pa.Array) -> NDArray[np.int64]:
+    """The bytes of the values of each row, without headers; a null row takes none.
+
+    >>> row_bytes(pa.array([{"n": 1, "words": ["a", "bcd"]}, None])).tolist()
+    [12, 0]
+    """
+    sizes = _sizes(array)
+    if array.null_count:
+        sizes = np.where(array.is_null().to_numpy(zero_copy_only=False), 0, sizes)
+    return sizes
+
+
+def _sizes(array: pa.Array) -> NDArray[np.int64]:
+    kind = array.type
+    if pa.types.is_struct(kind):
+        children = [row_bytes(child) for child in array.flatten()]
+        return np.asarray(np.sum(children, axis=0), dtype=np.int64)
+    if pa.types.is_map(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _list_sizes(array)
+    if _has_length(kind):
+        lengths = pc.fill_null(pc.binary_length(array), 0)
+        return np.asarray(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)
+    width = max(1, kind.bit_width // 8) if not pa.types.is_null(kind) else 0
+    return np.full(len(array), width, dtype=np.int64)
+
+
+def _list_sizes(array: pa.Array) -> NDArray[np.int64]:
+    # Offsets count from the start of the child arrays, whatever part of them `array` shows.
+    if pa.types.is_map(array.type):
+        children = row_bytes(array.keys) + row_bytes(array.items)
+    else:
+        children = row_bytes(array.values)
+    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(children)])
+    offsets = array.offsets.to_numpy()
+    return np.asarray(np.diff(ends[offsets]), dtype=np.int64)
+
+
+def _has_length(kind: pa.DataType) -> bool:
+    kinds = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    return any(kind.equals(each) for each in kinds)
