@@ -12,6 +12,7 @@ from tests.spark.routes import WORKER, with_worker
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.frames.physical_plan import physical_plan
 from unskew._spark.routing.route import Route, place
+from unskew._spark.routing.slots import Pins
 from unskew.partitioners import ALL, KeyGrouping
 
 pytestmark = pytest.mark.spark
@@ -49,3 +50,14 @@ def test_a_worker_out_of_range_fails_the_job(spark, bad):
     rows = spark.range(4).select(F.expr(f"cast({bad} as int)").alias("w"))
     with pytest.raises(Exception, match=r"worker .* is not in 0..5"):
         place(rows, "w", 6).count()
+
+
+def test_pinned_rows_keep_columns_that_are_called_slot(spark):
+    rows = spark.range(40).selectExpr(
+        "cast(id % 4 as int) w", "id slot", "id __unskew_slot", "id Slots"
+    )
+    placed = Pins.of(spark, 4).place(rows, "w")
+    assert placed.columns == ["slot", "__unskew_slot", "Slots"]
+    found = placed.withColumn("place", F.spark_partition_id()).collect()
+    assert sorted(row["slot"] for row in found) == list(range(40))
+    assert all(row["slot"] == row["__unskew_slot"] == row["Slots"] for row in found)

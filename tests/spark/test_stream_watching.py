@@ -68,5 +68,5 @@ def test_lines_cut_short_by_a_crash_are_passed_over(tmp_path):
 
 
 def test_what_is_no_checkpoint_is_refused(spark, tmp_path):
-    with pytest.raises(InputError, match="holds no state; give the checkpointLocation"):
+    with pytest.raises(InputError, match="holds no state; pass the checkpointLocation"):
         unskew.diagnose_state(str(tmp_path / "nothing"), spark=spark)

@@ -53,7 +53,7 @@ def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_QUIET.as_uri()}")
         .config("spark.sql.shuffle.partitions", str(partitions))
-        # The defaults since Spark 4.3: routes that depend on the order of rows want them.
+        # The defaults since Spark 4.3: routes that depend on the order of rows need them.
         .config(map=dict.fromkeys(CHECKSUMS, "true"))
     )
     try:
@@ -66,10 +66,10 @@ def local_session(cores: int | str = "*", partitions: int = 8) -> SparkSession:
 
 
 def stop_session() -> None:
-    """End the session of this process, and wait until its Java is gone."""
+    """Stop the session of this process, and wait until its Java process has ended."""
     context: Any = SparkContext._active_spark_context
     gateway: Any = SparkContext._gateway
-    # A job that was cut short may have broken the line to Java; its end must come all the same.
+    # A job that was cut short may have broken the connection to Java; it must end all the same.
     with contextlib.suppress(Exception):
         if context is not None:
             context.stop()

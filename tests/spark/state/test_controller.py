@@ -8,12 +8,12 @@ import json
 import numpy as np
 import pytest
 
-from unskew._spark.stateful.commits import Commit, DamagedCommitError, LayerFile
-from unskew._spark.stateful.controller import Controller, Interval, planner_of
+from unskew._spark.stateful.commits import Commit, CommitLog, DamagedCommitError, LayerFile
+from unskew._spark.stateful.controller import Controller, Interval, planner_and_threshold
 from unskew._spark.stateful.reports import SlotReport
-from unskew.errors import StateError, UnknownNameError
+from unskew.errors import ParameterError, StateError, UnknownNameError
 from unskew.partitioners import RoutingTable
-from unskew.rebalancing import Level, Mixed
+from unskew.rebalancing import Mixed, Scan
 
 # Hashes whose upper bits send them to worker 0 of 2.
 KEYS = np.arange(1, 9, dtype=np.int64)
@@ -107,7 +107,7 @@ def test_memory_survives_a_commit():
     control = controller()
     control.learn([report(KEYS, [10] * 8, range(8))])
     other = controller()
-    other.remember(json.loads(json.dumps(control.to_json())))
+    other.restore(json.loads(json.dumps(control.to_json())))
     for name in ("keys", "cost", "memory"):
         np.testing.assert_array_equal(
             getattr(other.statistics(), name), getattr(control.statistics(), name)
@@ -128,12 +128,20 @@ def test_two_keys_of_one_hash_count_together():
 
 
 def test_planners_by_name():
-    assert planner_of("mixed", 0.2, 50) == Mixed(theta=0.2, table=50)
-    assert planner_of("minmig", 0.2, 50).theta == 0.2
-    assert planner_of(Level(), 0.2, 50) == Level()
-    assert planner_of(None, 0.2, 50) is None
+    assert planner_and_threshold("mixed", 0.2, 50) == (Mixed(theta=0.2, table=50), 0.2)
+    assert planner_and_threshold("mixed", None, None) == (Mixed(theta=0.08, table=3000), 0.08)
+    assert planner_and_threshold("minmig", 0.2, 50)[0].theta == 0.2
+    assert planner_and_threshold(None, 0.2, 50) == (None, 0.2)
     with pytest.raises(UnknownNameError):
-        planner_of("best", 0.2, 50)
+        planner_and_threshold("best", 0.2, 50)
+
+
+def test_a_ready_planner_has_its_own_settings():
+    assert planner_and_threshold(Mixed(theta=0.0), None, None) == (Mixed(theta=0.0), 0.0)
+    assert planner_and_threshold(Scan(), 0.2, None) == (Scan(), 0.2)
+    for settings in ((0.1, None), (None, 50)):
+        with pytest.raises(ParameterError, match="not allowed with a rebalancer object"):
+            planner_and_threshold(Mixed(), *settings)
 
 
 def commit() -> Commit:
@@ -170,9 +178,42 @@ def test_a_bug_of_the_reader_is_not_reported_as_damage(monkeypatch):
     def broken(text):
         raise TypeError("a bug of the reader")
 
+    files = Folder({f"commits/{n:012d}.json": commit().to_bytes() for n in (3, 4)})
     monkeypatch.setattr("unskew._spark.stateful.commits.from_json", broken)
     with pytest.raises(TypeError, match="a bug of the reader"):
-        Commit.from_bytes(commit().to_bytes())
+        CommitLog(files).last()
+    assert len(files.content) == 2
+
+
+class Folder:
+    """Files in memory."""
+
+    folder = "folder"
+
+    def __init__(self, content):
+        self.content = content
+
+    def names(self, folder):
+        return sorted(name.removeprefix(f"{folder}/") for name in self.content)
+
+    def read(self, name):
+        return self.content[name]
+
+    def exists(self, name):
+        return True
+
+    def remove(self, name):
+        del self.content[name]
+
+
+def test_damaged_commits_are_removed_only_where_that_is_asked_for(caplog):
+    intact, damaged = f"commits/{4:012d}.json", f"commits/{5:012d}.json"
+    files = Folder({intact: commit().to_bytes(), damaged: b"{", "commits/notes.json": b""})
+    assert CommitLog(files).last(mend=False).batch == 4
+    assert damaged in files.content
+    assert CommitLog(files).last().batch == 4
+    assert damaged not in files.content
+    assert "falling back to batch 4" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_any_tables_and_any_workers(spark, tmp_path, monkeypatch, seed):
     driver.assert_same(reference)
 
 
-def test_a_key_forgotten_away_from_home_stays_forgotten_when_it_comes_back(spark, tmp_path):
+def test_a_key_deleted_away_from_home_stays_deleted_when_it_comes_back(spark, tmp_path):
     driver, reference = Driver(spark, tmp_path, {"rebalancer": None}), Reference()
     run = driver.start(workers=2)
     there, back = ([(1, "a", 1, None)], [(13, "a", 1, None)]), [(14, "a", 1, None)]
@@ -100,18 +100,18 @@ def test_what_does_not_fit_is_refused(spark, tmp_path, caplog):
         reference.batch(rows)
     frame = driver.frame(batches[3])
 
-    with pytest.raises(StateError, match="ends with batch 2 and the query goes on with 4"):
+    with pytest.raises(StateError, match="ends with batch 2, but the query continues with batch 4"):
         run(frame, 4)
 
     run = driver.start(workers=2)
     spark.sparkContext.setLocalProperty("sql.streaming.queryId", "another")
-    with pytest.raises(StateError, match="belongs to query query 1 and this is another"):
+    with pytest.raises(StateError, match="belongs to query query 1, but this is another"):
         run(frame, 3)
 
     run = driver.start(workers=2)
     original = run.config.schema.state
     object.__setattr__(run.config.schema, "state", run.config.schema.output)
-    with pytest.raises(StateError, match="holds state whose state is"):
+    with pytest.raises(StateError, match="holds state whose state schema is"):
         run(frame, 3)
     object.__setattr__(run.config.schema, "state", original)
 

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pyspark.sql
 import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql.types import LongType, StructField, StructType
+from tests.spark.state.batches import shuffle_tables
 
 import unskew
 from unskew._spark.stateful.files import Files
@@ -19,10 +21,12 @@ from unskew._spark.stateful.stream import files_feed
 from unskew.errors import (
     KeyTypeError,
     ParameterError,
+    SchemaError,
     SessionError,
     UnknownNameError,
     UnskewError,
 )
+from unskew.rebalancing import Mixed
 from unskew.streaming import BatchProgress, read_lines, read_state, stateful
 
 pytestmark = pytest.mark.spark
@@ -125,7 +129,7 @@ def test_mistakes_are_found_before_the_start(spark, tmp_path):
             stateful(stream, key, counting(), **good | changes)
         assert isinstance(found.value, UnskewError)
 
-    refused(ParameterError, "wants a stream", stream=spark.range(3), key="id")
+    refused(ParameterError, "requires a streaming DataFrame", stream=spark.range(3), key="id")
     refused(UnknownNameError, "kye", key="kye")
     refused(UnknownNameError, "did you mean 'mixed'", rebalancer="mixt")
     refused(ParameterError, "table_size=99999", table_size=99999)
@@ -137,13 +141,54 @@ def test_mistakes_are_found_before_the_start(spark, tmp_path):
     refused(ParameterError, "event_time='at' is string, not timestamp", event_time="at")
     refused(UnknownNameError, "when", event_time="when")
     refused(ParameterError, "timeout='soon' is not a duration", timeout="soon")
-    refused(ParameterError, "without columns", state_schema="")
+    refused(SchemaError, "state_schema=''", state_schema="")
+    refused(ParameterError, "remove table_size=", rebalancer=Mixed(), table_size=10)
+    refused(ParameterError, "remove theta=", rebalancer=Mixed(), theta=0.1)
     collated = rows.selectExpr("key collate UTF8_LCASE key")
-    refused(KeyTypeError, "kept by the bytes of the key", stream=collated)
+    refused(KeyTypeError, "byte by byte", stream=collated)
 
     stream = stateful(rows, "key", counting(), **good)
     with pytest.raises(ParameterError, match="not started"):
         stream.scale(3)
+
+
+HELPERS = (
+    "slot", "hash", "key", "row", "version", "due", "bytes", "state", "kind", "output", "report",
+    "mover", "from", "to", "newest", "wanted_slot", "wanted_hash", "newer_slot", "newer_hash",
+    "newer_key", "__unskew_slot", "__unskew_worker", "a.b", "SLOT_",
+)  # fmt: skip
+
+
+def test_columns_may_be_called_as_our_helpers_are(spark, tmp_path, monkeypatch):
+    shuffle_tables(monkeypatch, 3)
+    (tmp_path / "rows").mkdir()
+    for number in range(4):
+        table = pa.table({name: pa.array([0, 1, 1, number], pa.int64()) for name in HELPERS})
+        path = tmp_path / "rows" / f"{number}.parquet"
+        pq.write_table(table, path)
+        os.utime(path, (1_700_000_000 + number,) * 2)
+    schema = StructType([StructField(name, LongType()) for name in HELPERS])
+
+    def process(key, rows, state):
+        seen = rows.num_rows + (state["due"] if state else 0)
+        row = {name: rows[name][0].as_py() for name in HELPERS}
+        return [row], dict.fromkeys(HELPERS[2:], seen)
+
+    rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+    stream = stateful(
+        rows.parquet(str(tmp_path / "rows")), ["slot", "hash"], process, schema=schema,
+        state_schema=StructType(schema.fields[2:]), checkpoint=str(tmp_path / "checkpoint"),
+        workers=2, cost="rows", merge_after=1, event_time=None,
+    )  # fmt: skip
+    stream.start(str(tmp_path / "output"), availableNow=True).awaitTermination()
+    assert sum(record.migrated_keys for record in stream.progress) > 0
+    output = spark.read.parquet(str(tmp_path / "output")).drop("batch")
+    assert output.columns == list(HELPERS)
+    assert all(len(set(row)) == 1 for row in output.collect())
+    state = read_state(spark, str(tmp_path / "checkpoint"))
+    assert state.columns == list(HELPERS)
+    counts = Counter([0, 1] * 4 + [1] * 4 + [0, 1, 2, 3])
+    assert {row["slot"]: row["SLOT_"] for row in state.collect()} == counts
 
 
 def test_records_are_files_where_nothing_can_be_appended(spark, tmp_path):

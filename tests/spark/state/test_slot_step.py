@@ -249,13 +249,13 @@ def test_reports_list_the_costliest_keys_and_sum_up_the_rest():
     assert again.totals.rows == numbers.sum()
 
 
-def test_reports_name_the_hottest_keys():
+def test_reports_name_the_hot_keys():
     numbers = np.arange(30, dtype=np.int64)
     keys = [pa.array(["\x1b[2J", *map(str, range(1, 30))]), pa.array([None] * 30, pa.int64())]
     spent = numbers[::-1].astype(np.float64)
     report = SlotReport.of(3, numbers, numbers, spent, numbers, None, 0, 0, keys)
-    named = SlotReport.from_bytes(report.to_bytes()).totals.hottest
-    assert named == report.totals.hottest
+    named = SlotReport.from_bytes(report.to_bytes()).totals.hot_keys
+    assert named == report.totals.hot_keys
     assert {rows for _, rows, _ in named} == {*range(10), *range(20, 30)}
     assert named[0] == ("\\x1b[2J, NULL", 0, 29.0)
 

@@ -1,1 +1,1 @@
-"""What is skewed, and what would help: keys, and the state of streams."""
+"""Diagnosis of skew in keys and in the state of streams, with advice."""

@@ -1,4 +1,4 @@
-"""The diagnosis of a key as HTML. Keys are untrusted data: all text is escaped."""
+"""Diagnoses as HTML. Keys are untrusted data: all text is escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a key skewed, what would each scheme do about it, and what should be typed."""
+"""Diagnosis of a key: its skew, a forecast for every scheme, and a recommendation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_TOP = 1000
 _NOT_FORECAST = ("offline-greedy", "posg", "full-knowledge")
-"""The first is the routing table here; for the others costs decide, which keys do not tell."""
+"""The first is forecast as routing-table; for the others costs decide, not key frequencies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class TopKey:
 
 @dataclass(frozen=True, slots=True)
 class SchemeForecast:
-    """What a scheme would do to these keys."""
+    """The forecast of one scheme for these keys."""
 
     scheme: str
     need: str
-    """The strongest promise that it keeps."""
+    """The strongest guarantee that it gives."""
     max_over_mean: float
     uncertainty: float
     replicas: int
@@ -63,7 +63,7 @@ class Recommendation:
     why: str
     code: str
     whole_key: str
-    """The same for work that needs all rows of a key together."""
+    """The reason for work that needs all rows of a key together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ class Diagnosis:
     workers: int
     rows: int
     keys: int
-    """Different keys, estimated."""
+    """Distinct keys, estimated."""
     nulls: int
     slope: float
-    """How fast frequency falls with rank: the exponent of the Zipf law that fits best."""
+    """The exponent of the Zipf law that fits the frequencies best; 0 for uniform keys."""
     top: tuple[TopKey, ...]
     schemes: tuple[SchemeForecast, ...]
     spark: tuple[str, ...]
-    """What Spark does about it by itself."""
+    """What plain Spark does about the skew."""
     recommendation: Recommendation
     statistics: str
     """How the frequencies were measured."""
@@ -91,7 +91,7 @@ class Diagnosis:
         return asdict(self)
 
     def to_json(self) -> str:
-        """All of it as JSON."""
+        """The diagnosis as JSON."""
         return json.dumps(self.as_dict(), ensure_ascii=False)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -101,7 +101,7 @@ class Diagnosis:
         return pd.DataFrame([asdict(scheme) for scheme in self.schemes])
 
     def to_html(self) -> str:
-        """A page that stands alone."""
+        """A self-contained page."""
         from unskew._spark.diagnosis.html import page
 
         return page(self)
@@ -132,7 +132,7 @@ def diagnose(
     sample: float | None = None,
     top: int = 20,
 ) -> Diagnosis:
-    """Measure how skewed `key` is and what each scheme would make of it.
+    """Measure how skewed `key` is, and forecast the balance under each scheme.
 
     One pass gathers the statistics, a filter then looks up the values of the `top` keys.
 
@@ -160,7 +160,9 @@ def diagnose(
     )
     check_whole("top", top)
     if not 0 <= top <= _MOST_TOP:
-        raise ParameterError(f"top={top} is not in 0..{_MOST_TOP} keys; 20 show the skew")
+        raise ParameterError(
+            f"top={top} is not in 0..{_MOST_TOP} keys; use a smaller number, such as 20"
+        )
     profile = request.profile()
     schemes = _forecasts(profile)
     return Diagnosis(
@@ -179,7 +181,7 @@ def diagnose(
 
 
 def slope(profile: KeyProfile) -> float:
-    """The exponent of the Zipf law that fits the heavy keys: 0 for even keys."""
+    """The exponent of the Zipf law that fits the heavy keys; 0 for uniform keys."""
     counts = profile.counts[: max(10, min(profile.counts.size, 1000))]
     counts = counts[counts > 0]
     if counts.size < 2:
@@ -234,14 +236,14 @@ def _top_keys(request: RoutingRequest, profile: KeyProfile, top: int) -> tuple[T
 
 
 def _in_words(value: Any) -> str:
-    """A key as text: its one value, or its values with commas."""
+    """A key as text: its values, separated by commas."""
     if value is None:
         return "?"
     return ", ".join("NULL" if part is None else str(part) for part in value)
 
 
 def recommend(profile: KeyProfile, columns: Sequence[str]) -> Recommendation:
-    """What to do about these keys."""
+    """The recommendation for these keys."""
     merging = choose(profile, Need.MERGEABLE, "auto", PlanSettings())
     whole = choose(profile, Need.WHOLE_KEY, "auto", PlanSettings())
     key = json.dumps(columns[0] if len(columns) == 1 else list(columns), ensure_ascii=False)
@@ -255,7 +257,7 @@ def recommend(profile: KeyProfile, columns: Sequence[str]) -> Recommendation:
 
 
 def what_spark_does(rows: DataFrame, profile: KeyProfile) -> tuple[str, ...]:
-    """How plain Spark would fare, in sentences."""
+    """How plain Spark handles these keys, in sentences."""
     expected = forecast(profile, KeyGrouping(profile.workers)).max_over_mean
     said = [
         "Sums, counts and other built-in aggregates are combined before the shuffle: skew hardly "
@@ -283,6 +285,6 @@ def _joins(rows: DataFrame, profile: KeyProfile) -> str:
             "from several tasks; never that of a full outer join or of a group."
         )
     return (
-        f"AQE leaves joins alone: the largest partition is {highest:.1f} times the median, and "
+        f"AQE does not split joins: the largest partition is {highest:.1f} times the median, and "
         f"only those above {factor:g} times count as skewed."
     )

@@ -1,4 +1,4 @@
-"""A diagnosis as a picture."""
+"""A diagnosis as a matplotlib figure."""
 
 from __future__ import annotations
 

@@ -34,11 +34,11 @@ class StoreSkew:
     unit: str
     """What is counted: rows of the store, or bytes where they are known."""
     loads: tuple[int, ...]
-    """How many of them each partition has."""
+    """The amount in each partition."""
 
     @property
     def total(self) -> int:
-        """All of the store."""
+        """The sum over all partitions."""
         return sum(self.loads)
 
     @property
@@ -47,7 +47,7 @@ class StoreSkew:
         return max_over_mean(np.array(self.loads)) if self.loads else 1.0
 
     def fullest(self, count: int = 5) -> list[tuple[int, int]]:
-        """The partitions that hold most, with what they hold.
+        """The fullest partitions, and the amount in each.
 
         >>> StoreSkew(0, "stateStoreSave", "default", "rows", (3, 9, 3)).fullest(1)
         [(1, 9)]
@@ -56,7 +56,7 @@ class StoreSkew:
         return [(place, self.loads[place]) for place in order[:count]]
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields and what follows from them."""
+        """The fields, and the figures computed from them."""
         figures = {"total": self.total, "max_over_mean": self.max_over_mean}
         return {**asdict(self), "loads": list(self.loads), **figures, "fullest": self.fullest()}
 
@@ -73,14 +73,14 @@ class StateDiagnosis:
     stores: tuple[StoreSkew, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as JSON has it."""
+        """The diagnosis as a JSON object."""
         stores = [store.as_dict() for store in self.stores]
         return {
             "checkpoint": self.checkpoint, "batch": self.batch, "kind": self.kind, "stores": stores
         }  # fmt: skip
 
     def to_json(self) -> str:
-        """All of it as JSON."""
+        """The diagnosis as JSON."""
         return json.dumps(self.as_dict(), ensure_ascii=False)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -97,7 +97,7 @@ class StateDiagnosis:
         )
 
     def to_html(self) -> str:
-        """A page that stands alone."""
+        """A self-contained page."""
         from unskew._spark.diagnosis.html import state_page
 
         return state_page(self)
@@ -115,7 +115,7 @@ class StateDiagnosis:
 
 
 def diagnose_state(checkpoint: str, *, spark: SparkSession | None = None) -> StateDiagnosis:
-    """Read how the state in `checkpoint` is spread over partitions; the query may run or not.
+    """Measure how the state in `checkpoint` is spread over partitions; the query may be running.
 
     For keyed state that unskew moves (`unskew.streaming.stateful`) a partition is a worker.
 
@@ -133,7 +133,7 @@ def diagnose_state(checkpoint: str, *, spark: SparkSession | None = None) -> Sta
     """
     session = spark or SparkSession.getActiveSession()
     if session is None:
-        raise InputError("there is no Spark session to read the checkpoint with; give spark=")
+        raise InputError("no active Spark session; pass spark=")
     found = stateful_stores(session, str(checkpoint))
     kind = "unskew" if found else "spark"
     batch, stores = found or spark_stores(session, str(checkpoint))
@@ -146,12 +146,13 @@ def spark_stores(spark: SparkSession, checkpoint: str) -> tuple[int, list[StoreS
         described = spark.read.format("state-metadata").load(checkpoint).collect()
     except PySparkException as error:
         raise InputError(
-            f"{checkpoint} cannot be read as the checkpoint of a query with state: "
-            f"{str(error).splitlines()[0]}"
+            f"{checkpoint} is not a readable checkpoint of a stateful query: "
+            f"{str(error).splitlines()[0]}; pass its checkpointLocation, and for one of "
+            "unskew.streaming.stateful use a classic session"
         ) from error
     if not described:
         raise InputError(
-            f"{checkpoint} holds no state; give the checkpointLocation of a query that keeps some"
+            f"{checkpoint} holds no state; pass the checkpointLocation of a stateful query"
         )
     batch = max(row["maxBatchId"] for row in described)
     return batch, [store for row in described for store in _stores(spark, checkpoint, row)]
@@ -171,7 +172,7 @@ def _stores(spark: SparkSession, checkpoint: str, row: Any) -> Iterable[StoreSke
 
 
 def _variables(row: Any) -> list[str | None]:
-    """A processor with several variables keeps each as a store of its own."""
+    """The state variables of an operator: each of them is a store."""
     known = row.asDict()
     properties = json.loads(known.get("operatorProperties") or "{}")
     found = properties.get("stateVariables") or []

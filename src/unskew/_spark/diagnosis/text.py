@@ -1,4 +1,4 @@
-"""A diagnosis as tables on a terminal."""
+"""Diagnoses as tables on a terminal."""
 
 from __future__ import annotations
 

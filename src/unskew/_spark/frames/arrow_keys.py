@@ -46,7 +46,7 @@ def key_values(columns: Sequence[pa.ChunkedArray | pa.Array]) -> list[Any]:
 
 
 def identities(columns: Sequence[pa.ChunkedArray | pa.Array], values: list[Any]) -> list[Hashable]:
-    """What tells the keys `values` apart: NaN is NaN, a struct is the tuple of its fields.
+    """Hashable values equal where the keys `values` are equal: NaN is NaN, a struct is a tuple.
 
     >>> keys = pa.array([float("nan"), 0.0, float("nan"), -0.0, None])
     >>> len(set(identities([keys], key_values([keys]))))
@@ -165,15 +165,15 @@ def value_of(texts: Iterator[Column], kind: DataType) -> Column:
 
 
 def check_texts(field: StructField) -> None:
-    """Refuse a key that has no such text."""
+    """Raise if a key has no such text."""
     kind = field.dataType
     if isinstance(kind, StructType):
         for inner in kind:
             check_texts(inner)
     elif isinstance(kind, ArrayType) or _is_collated(kind):
         raise KeyTypeError(
-            f"column {field.name!r} is {kind.simpleString()}: such a key cannot have states of "
-            "aggregates in Python; group by a text that stands for it"
+            f"column {field.name!r} is {kind.simpleString()}: keys of this type cannot have "
+            "aggregation state in Python; group by a text form of the key"
         )
 
 

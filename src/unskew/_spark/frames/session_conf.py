@@ -1,4 +1,4 @@
-"""Session settings without which state would be moved about in every batch."""
+"""Session settings that keep placed state from being shuffled in every batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXCLUDED = "spark.sql.optimizer.excludedRules"
 
 @contextmanager
 def pinned_shuffle_conf(session: SparkSession, workers: int) -> Iterator[None]:
-    """Let placed state stay where it is while planning; the user's settings come back after."""
+    """Set what keeps placed state in place while Spark plans; the user's settings are restored."""
     wanted = {
         # It would merge small partitions, and with them workers.
         "spark.sql.adaptive.enabled": "false",
@@ -21,7 +21,7 @@ def pinned_shuffle_conf(session: SparkSession, workers: int) -> Iterator[None]:
         "spark.sql.requireAllClusterKeysForCoPartition": "false",
         # Else fewer workers than this are taken for too little parallelism.
         "spark.sql.shuffle.partitions": str(workers),
-        # Else the look-up of touched keys becomes one for each layer, and their union, of which
+        # Else the lookup of touched keys becomes one for each layer, and their union, of which
         # Spark knows no partitioning, is shuffled: tasks as many as layers times workers.
         _EXCLUDED: ",".join(filter(None, (session.conf.get(_EXCLUDED, None), _PUSHED))),
     }

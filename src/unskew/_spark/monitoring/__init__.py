@@ -1,1 +1,1 @@
-"""What a running stream tells: progress, feeds, hot keys."""
+"""Monitoring of running streams: progress, feeds, hot keys."""

@@ -1,4 +1,4 @@
-"""Where the records of micro-batches go: JSON lines, a log, a file for Prometheus."""
+"""Feeds for the records of micro-batches: JSON lines, a log, a file for Prometheus."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GAUGES = {
 
 
 def log_feed(record: BatchProgress) -> None:
-    """A line in the log of unskew."""
+    """Write the record to the log of unskew."""
     _log.info("%s", record)
 
 
@@ -62,7 +62,7 @@ def read_lines(folder: str | Path) -> list[BatchProgress]:
     Returns
     -------
     list of BatchProgress
-        A line that a crash cut short is passed over.
+        Lines that a crash cut short are skipped.
     """
     found: dict[int, BatchProgress] = {}
     for line in (Path(folder) / LINES).read_text().splitlines():

@@ -1,4 +1,4 @@
-"""The keys that weigh most in a micro-batch, as text, small enough to go with every report."""
+"""The hot keys of a micro-batch as text, few enough to go with every report."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from numpy.typing import NDArray
 
 from unskew.display import printable
 
-HOTTEST = 10
-"""Keys that a task names, and a record."""
+HOT_KEYS = 10
+"""Hot keys reported per task and kept per progress record."""
 
 Weight = tuple[str, float]
 
 
 def top(weights: NDArray[Any]) -> list[int]:
-    """Where the heaviest are, the heaviest first.
+    """The positions of the largest weights, the largest first.
 
     >>> top(np.array([1, 5, 3]))
     [1, 2, 0]
     """
     found = np.arange(weights.size)
-    if weights.size > HOTTEST:
-        found = np.argpartition(-weights, HOTTEST)[:HOTTEST]
+    if weights.size > HOT_KEYS:
+        found = np.argpartition(-weights, HOT_KEYS)[:HOT_KEYS]
     places: list[int] = found[np.argsort(-weights[found], kind="stable")].tolist()
     return places
 
 
 def key_at(columns: Sequence[pa.Array], place: int) -> str:
-    """One key as it is shown. Two long keys may look the same; they then count as one."""
+    """One key as text. Long keys are cut; two that look the same count as one."""
     return printable(", ".join(printable(_value(column[place])) for column in columns))
 
 
-def heaviest(weights: Mapping[str, float]) -> tuple[Weight, ...]:
-    """The keys that a record names."""
-    return tuple(Counter(weights).most_common(HOTTEST))
+def most_loaded(weights: Mapping[str, float]) -> tuple[Weight, ...]:
+    """The keys of a progress record."""
+    return tuple(Counter(weights).most_common(HOT_KEYS))
 
 
 def to_text(weights: Mapping[str, float]) -> str:
-    """As a task reports it: text, for Spark Connect hands no nested rows on."""
-    return json.dumps(heaviest(weights))
+    """The report of a task, as JSON: Spark Connect passes no nested rows on."""
+    return json.dumps(most_loaded(weights))
 
 
 def from_tasks(texts: Iterable[str | None]) -> tuple[Weight, ...]:
-    """Of all tasks together. A key on several workers counts with all its parts."""
+    """The hot keys of all tasks together; the loads of a key on several workers are added."""
     together: Counter[str] = Counter()
     for text in texts:
         together.update(dict(json.loads(text or "[]")))
-    return heaviest(together)
+    return most_loaded(together)
 
 
 def _value(scalar: pa.Scalar) -> Any:

@@ -1,4 +1,4 @@
-"""A listener that hears what the workers of a running query did in each micro-batch."""
+"""A query listener that records what the workers did in each micro-batch."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ OBSERVED = "unskew"
 
 
 class BatchListener(StreamingQueryListener):
-    """Hands the record of each micro-batch of one query, or of all, to feeds."""
+    """Passes the record of each micro-batch of one query, or of all, to feeds."""
 
     def __init__(self, feeds: Sequence[Feed], query: str | None) -> None:
         self.feeds = tuple(feeds)
         self.query = query
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
-        """Nothing is known yet."""
+        """Ignored: nothing is known yet."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """A micro-batch is done."""
+        """Pass the record of a finished micro-batch on."""
         progress = event.progress
         record = record_of(progress)
         if record is None or self.query not in (None, progress.name, str(progress.id)):
@@ -46,10 +46,10 @@ class BatchListener(StreamingQueryListener):
             feed(record)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """No rows came."""
+        """Ignored: there were no rows."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """The feeds hold nothing open."""
+        """Ignored: feeds keep nothing open."""
 
 
 def watch(
@@ -59,9 +59,9 @@ def watch(
     prometheus: str | Path | None = None,
     query: str | None = None,
 ) -> BatchListener:
-    """Log the record of every micro-batch whose rows unskew routes, and feed it on.
+    """Log the record of every micro-batch whose rows unskew routes, and pass it to feeds.
 
-    Watch before the query starts; `spark.streams.removeListener` ends it.
+    Call it before the query starts; `spark.streams.removeListener` ends it.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def watch(
 
 
 def batches(query: StreamingQuery) -> list[BatchProgress]:
-    """What the last micro-batches of one query did, for those who need no listener.
+    """The records of the last micro-batches of one query, without a listener.
 
     Spark remembers a hundred (`spark.sql.streaming.numRecentProgressUpdates`).
     """
@@ -101,7 +101,7 @@ def batches(query: StreamingQuery) -> list[BatchProgress]:
 
 
 def record_of(progress: Any) -> BatchProgress | None:
-    """What the workers reported; None for a batch without rows, or of another kind of query."""
+    """The record of a batch; None if it had no rows or unskew does not route the query."""
     seen = _plain(progress.observedMetrics.get(OBSERVED))
     if seen is None or not seen["tasks"]:
         return None
@@ -110,7 +110,7 @@ def record_of(progress: Any) -> BatchProgress | None:
 
 
 def _plain(seen: Any) -> Any:
-    """The observed row as a mapping: Spark Connect hands on a row as its values and its schema."""
+    """The observed row as a mapping: Spark Connect gives a row as its values and its schema."""
     if isinstance(seen, list):
         return [_plain(each) for each in seen]
     row = seen.asDict() if isinstance(seen, Row) else seen
@@ -121,7 +121,7 @@ def _plain(seen: Any) -> Any:
 
 
 def figures_of(reports: Iterable[Any], workers: int) -> tuple[list[int], dict[str, Any]]:
-    """The rows of each worker, and what else tasks reported: replicas and the hottest keys."""
+    """The rows of each worker, and the replicas and hot keys of all tasks."""
     # A task that ran twice reported twice, and counts once.
     tasks = {each["worker"]: each for each in reports}
     loads = [int(tasks[w]["rows"]) if w in tasks else 0 for w in range(workers)]
@@ -131,7 +131,7 @@ def figures_of(reports: Iterable[Any], workers: int) -> tuple[list[int], dict[st
 
 
 def seconds_of(reports: Iterable[Any], workers: int) -> NDArray[np.float64]:
-    """The time that each worker needed for its rows."""
+    """The time that each worker spent on its rows."""
     seconds = np.zeros(workers)
     for each in reports:
         seconds[each["worker"]] = each["seconds"]

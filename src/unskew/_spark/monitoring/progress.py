@@ -1,4 +1,4 @@
-"""What one micro-batch did: a record, and how it is written down."""
+"""The record of one micro-batch, and its JSON form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unskew.metrics import max_over_mean
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """One micro-batch as its workers saw it. What is not known is None.
+    """One micro-batch as its workers saw it; unknown values are None.
 
     >>> BatchProgress.of(batch=3, loads=[30, 10], seconds=1.5).max_over_mean
     1.5
@@ -41,7 +41,7 @@ class BatchProgress:
     hottest: tuple[tuple[str, float], ...] = ()
     """The heaviest keys, as text, and their load; with several tasks a lower bound of it."""
     ended: float | None = None
-    """When the batch was done, in seconds since 1970."""
+    """When the batch ended, in seconds since 1970."""
 
     @classmethod
     def of(
@@ -61,7 +61,7 @@ class BatchProgress:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The record as JSON has it."""
+        """The record as a JSON object."""
         return {
             **asdict(self), "loads": list(self.loads), "hottest": list(map(list, self.hottest))
         }  # fmt: skip
@@ -72,7 +72,7 @@ class BatchProgress:
 
     @classmethod
     def from_json(cls, line: str) -> BatchProgress:
-        """The record that was written; fields of later versions are passed over.
+        """Read a record; unknown fields, from later versions, are ignored.
 
         >>> record = BatchProgress.of(batch=3, loads=[30, 10], seconds=1.5, replicas=7)
         >>> BatchProgress.from_json(record.to_json()) == record

@@ -19,22 +19,22 @@ from unskew._spark.stateful.reports import SlotReport
 from unskew._spark.stateful.slot_step import SlotStep
 
 OUTWEIGHED = 4
-"""The base is written again when the layers over it have this part of its rows."""
+"""The base is rewritten when the layers over it have one row for this many of its rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Processed:
-    """What a batch left behind: a new layer, output, and what the slots report."""
+    """The results of a batch: a new layer, output, and the slots' reports."""
 
     state: PlacedState
     output: DataFrame
     reports: list[SlotReport]
     rows: DataFrame
-    """The batch's rows; nobody needs them once the batch is committed."""
+    """The batch's rows; not needed after the commit."""
 
 
 def process(batch: DataFrame, state: PlacedState, step: SlotStep, files: Files) -> Processed:
-    """Run the processor. Its results are with the executors, and the new versions in a file."""
+    """Run the processor; the executors keep its results, a file the new versions of state."""
     rows = _routed(batch, state, step.schema.key)
     touched = state.touched(rows, step.now if step.timeout is not None else None)
     # State first: Spark asks the first side where a task should run. A shuffle would answer with
@@ -62,7 +62,7 @@ def watched(layer: DataFrame) -> tuple[DataFrame, Observation]:
 
 
 def write(layer: DataFrame, seen: Observation, files: Files, batch: int) -> LayerFile:
-    """Write a layer to a folder that no other attempt has."""
+    """Write a layer to a folder of this attempt's own."""
     path = f"layers/{batch}-{uuid.uuid4().hex[:12]}"
     # Slots depend on the number of workers: a restart looks them up again.
     layer.select(*COLUMNS[1:]).write.parquet(files.path(path))
@@ -70,7 +70,7 @@ def write(layer: DataFrame, seen: Observation, files: Files, batch: int) -> Laye
 
 
 def _routed(batch: DataFrame, state: PlacedState, key: tuple[str, ...]) -> DataFrame:
-    """Each row on its worker; kept, for both the look-up of state and the processor read it."""
+    """Each row on its worker; kept, for both the lookup of state and the processor read it."""
     hashed = batch.select(
         KeyColumns.of(batch, list(key)).hash.alias("hash"), F.struct(batch["*"]).alias("row")
     )

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 Duration = str | datetime.timedelta
 
 STATE, OUTPUT, REPORT = 0, 1, 2
-"""The kinds of rows that a slot hands back."""
+"""The kinds of rows that a slot returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateSchema:
-    """Which columns are the key, and the types of everything that is kept or handed out."""
+    """The key columns, and the types of rows, state and output."""
 
     key: tuple[str, ...]
     rows: StructType
@@ -56,7 +56,7 @@ class StateSchema:
         output: StructType | str,
         event_time: str | None,
     ) -> StateSchema:
-        """Check columns and types against the stream's."""
+        """Check columns and types against those of the stream."""
         names = list(KeyColumns.of(stream, key).names)
         exact = {name.lower(): name for name in stream.columns}
         names = [name if name in stream.columns else exact[name.lower()] for name in names]
@@ -74,7 +74,7 @@ class StateSchema:
 
     @property
     def layer(self) -> StructType:
-        """A version of a key's state; `state` null says that it was forgotten."""
+        """One version of a key's state; a null `state` is a tombstone."""
         return StructType(
             [
                 StructField("hash", LongType()),
@@ -88,7 +88,7 @@ class StateSchema:
 
     @property
     def results(self) -> StructType:
-        """What a slot hands back: new versions, output and a report in one frame."""
+        """What a slot returns: new versions of state, output and a report in one frame."""
         return StructType(
             [
                 StructField("slot", IntegerType(), nullable=False),
@@ -103,8 +103,8 @@ class StateSchema:
 def _check_binary(name: str, kind: DataType) -> None:
     if isinstance(kind, StringType) and getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise KeyTypeError(
-            f"column {name!r} is {kind.simpleString()}: state is kept by the bytes of the key; "
-            f"take lower({name}) as the key"
+            f"column {name!r} is {kind.simpleString()}: stateful compares keys byte by byte; "
+            f"use lower({name}) as the key"
         )
 
 
@@ -133,10 +133,10 @@ class StatefulConfig:
     cost: Cost
     payback: int | None
     delay: int
-    """How far the watermark stays behind the latest event, in microseconds."""
+    """Delay of the watermark behind the latest event, in microseconds."""
     timeout: int | None
     merge_after: int
-    """Layers over the base that are merged into one."""
+    """Layers over the base after which they are compacted."""
 
     def controller(self) -> Controller:
         """A controller with an empty memory."""
@@ -148,7 +148,7 @@ class StatefulConfig:
 
 
 def micros(name: str, value: Duration) -> int:
-    """A duration, as Spark writes them or as Python has them.
+    """A duration in microseconds, from text as Spark takes it or from a timedelta.
 
     >>> micros("timeout", "10 minutes")
     600000000
@@ -158,5 +158,5 @@ def micros(name: str, value: Duration) -> int:
     except ValueError as error:
         raise ParameterError(f"{name}={value!r} is not a duration such as '10 minutes'") from error
     if length < pd.Timedelta(0):
-        raise ParameterError(f"{name}={value!r} is less than nothing")
+        raise ParameterError(f"{name}={value!r} must not be negative")
     return int(length.total_seconds() * 1_000_000)

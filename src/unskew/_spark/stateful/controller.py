@@ -1,4 +1,4 @@
-"""From what the slots report to the routing table of the next batch."""
+"""The controller: from the slots' reports to the routing table of the next batch."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew._spark.routing.perfect_hash import MOST_ENTRIES
 from unskew._spark.stateful.reports import SlotReport
 from unskew.checking import check_whole
 from unskew.errors import ParameterError, UnknownNameError
 from unskew.metrics import max_over_mean
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import ALL, KeyStatistics, Rebalance, Rebalancer
+from unskew.rebalancing.least_load import check_theta
 
 Cost = Literal["seconds", "rows"]
 
 REMEMBERED = 16_384
 """Keys in the controller's memory, the largest first; commits carry it."""
 
+THETA, TABLE_SIZE = 0.08, 3000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
-    """Cost and state of the keys that were touched, summed over the batches of an interval."""
+    """Cost and state size of the keys with rows or timers in the batches of one interval."""
 
     keys: NDArray[np.uint64]
     cost: NDArray[np.float64]
@@ -36,7 +40,7 @@ class Interval:
 
     @classmethod
     def of(cls, reports: Sequence[SlotReport], cost: Cost) -> Interval:
-        """From the reports of an interval's batches, the oldest first."""
+        """Sum the reports of an interval's batches, the oldest first."""
         hashes = _joined([report.hashes for report in reports]).view(np.uint64)
         costs = _joined([getattr(report, cost) for report in reports])
         memory = _joined([report.memory for report in reports])
@@ -49,7 +53,7 @@ class Interval:
         return cls(keys, summed, latest, float(unlisted))
 
     def largest(self, count: int) -> Interval:
-        """The keys of most state; the others' cost counts as unlisted."""
+        """The keys with the largest state; the cost of the others counts as unlisted."""
         if self.keys.size <= count:
             return self
         kept = np.sort(np.argsort(-self.memory, kind="stable")[:count])
@@ -59,13 +63,13 @@ class Interval:
 
 @dataclass(slots=True)
 class Controller:
-    """Gathers statistics over an interval, tests the balance, and asks a planner if it is off.
+    """Collects statistics over an interval, checks the balance, and calls the planner if it is off.
 
     The cost of a key is that of the last interval; its state counts as long as it was touched in
     the last `window` intervals. A plan must lower the highest load by half of `theta` times the
     mean, or its moves are not worth it: where one key is heavier than a worker's share, the
-    balance is off for good. Costs also vary by themselves: a plan must promise to gain more than
-    what the best of the last few plans fell short of. And where cost is measured in seconds, what
+    balance is off for good. Costs also vary by themselves: a plan must forecast a larger gain than
+    the smallest error of the last few forecasts. And where cost is measured in seconds, what
     it saves in the next `payback` batches must be more than what the move itself costs.
     """
 
@@ -77,13 +81,13 @@ class Controller:
     payback: int | None = None
     pending: list[list[SlotReport]] = dataclasses.field(default_factory=list)
     intervals: list[Interval] = dataclasses.field(default_factory=list)
-    promised: float | None = None
-    """How far off the balance would be in the interval that has ended, by the plan for it."""
-    missed: list[float] = dataclasses.field(default_factory=list)
-    """By how much each of the last plans was wrong."""
+    forecast_imbalance: float | None = None
+    """The imbalance that the last plan forecast for the interval that has ended."""
+    forecast_errors: list[float] = dataclasses.field(default_factory=list)
+    """The forecast errors of the last plans."""
 
     def learn(self, reports: Sequence[SlotReport]) -> bool:
-        """Take the reports of a batch; True if an interval has ended with it."""
+        """Add the reports of a batch; True if it ends an interval."""
         self.pending.append(list(reports))
         if len(self.pending) < self.interval:
             return False
@@ -93,34 +97,36 @@ class Controller:
         return True
 
     def plan(self, table: RoutingTable, workers: int, price: float = 0.0) -> Rebalance | None:
-        """A better table for the next batch, or None to keep `table`; a move takes `price` s."""
+        """A better table for the next batch, or None to keep `table`; a move costs `price` s."""
         statistics = self.statistics()
         if self.planner is None or statistics is None or statistics.total_cost <= 0:
             return None
         same_workers = table.workers == workers
         if same_workers:
             off = _off_balance(statistics, table)
-            if self.promised is not None:
-                self.missed = [*self.missed, off - self.promised][-self.window :]
-                self.promised = None
+            if self.forecast_imbalance is not None:
+                self.forecast_errors = [*self.forecast_errors, off - self.forecast_imbalance][
+                    -self.window :
+                ]
+                self.forecast_imbalance = None
             if off <= self.theta:
                 return None
         plan = self.planner.rebalance(statistics, table, workers)
         if same_workers and not self._pays(plan, price):
             return None
-        self.promised = max_over_mean(plan.loads) - 1
+        self.forecast_imbalance = max_over_mean(plan.loads) - 1
         return plan
 
     def _pays(self, plan: Rebalance, price: float) -> bool:
         saved = float(plan.loads_before.max() - plan.loads.max())
-        if saved <= max(self.theta / 2, min(self.missed, default=0.0)) * plan.mean:
+        if saved <= max(self.theta / 2, min(self.forecast_errors, default=0.0)) * plan.mean:
             return False
         if self.payback is None or self.cost != "seconds":
             return True
         return saved / self.interval * self.payback > price
 
     def statistics(self) -> KeyStatistics | None:
-        """What planners get."""
+        """The statistics that planners get."""
         if not self.intervals:
             return None
         last = self.intervals[-1]
@@ -132,7 +138,7 @@ class Controller:
         return KeyStatistics.of(keys, cost, memory[first], cost, unlisted=last.unlisted)
 
     def to_json(self) -> dict[str, Any]:
-        """What a commit carries: the intervals of the window."""
+        """The intervals of the window, as a commit carries them."""
         count = REMEMBERED // self.window
         return {
             "intervals": [
@@ -146,8 +152,8 @@ class Controller:
             ]
         }
 
-    def remember(self, memory: dict[str, Any]) -> None:
-        """Take up what `to_json` gave; an interval that had not ended begins anew."""
+    def restore(self, memory: dict[str, Any]) -> None:
+        """Restore what `to_json` gave; an unfinished interval starts over."""
         self.pending = []
         self.intervals = [
             Interval(
@@ -160,28 +166,49 @@ class Controller:
         ][-self.window :]
 
 
-def planner_of(
-    rebalancer: str | Rebalancer | None, theta: float, table_size: int
-) -> Rebalancer | None:
-    """A planner by its name with these settings, one that is ready, or none at all."""
-    if not isinstance(rebalancer, str):
-        return rebalancer
+def planner_and_threshold(
+    rebalancer: str | Rebalancer | None, theta: float | None, table_size: int | None
+) -> tuple[Rebalancer | None, float]:
+    """The planner, and how far off the balance must be before it is called."""
+    if theta is not None:
+        check_theta(theta)
+    if table_size is not None:
+        check_whole("table_size", table_size)
+        if not 1 <= table_size <= MOST_ENTRIES:
+            raise ParameterError(f"table_size={table_size} is not in 1..{MOST_ENTRIES}")
+    threshold = THETA if theta is None else theta
+    if rebalancer is None:
+        return None, threshold
+    if isinstance(rebalancer, str):
+        size = TABLE_SIZE if table_size is None else table_size
+        return _named(rebalancer, {"theta": threshold, "table": size}), threshold
+    own: float | None = getattr(rebalancer, "theta", None)
+    ignored = {"theta": None if own is None else theta, "table_size": table_size}
+    for name, value in ignored.items():
+        if value is not None:
+            raise ParameterError(
+                f"{name}={value} is not allowed with a rebalancer object, which has its own "
+                f"settings; remove {name}=, or name the rebalancer (rebalancer='mixed')"
+            )
+    return rebalancer, threshold if own is None else own
+
+
+def _named(rebalancer: str, settings: dict[str, float]) -> Rebalancer:
     if rebalancer not in ALL:
         raise UnknownNameError("rebalancer", rebalancer, ALL)
     kind: Any = ALL[rebalancer]
     known = {each.name for each in dataclasses.fields(kind)}
-    settings = {"theta": theta, "table": table_size}
     planner = kind(**{name: value for name, value in settings.items() if name in known})
     return typing.cast(Rebalancer, planner)
 
 
 def check_settings(interval: int, window: int, cost: str, payback: int | None) -> None:
-    """Refuse what cannot be meant."""
+    """Raise unless every setting is in its range."""
     wholes = {"interval": interval, "window": window, "payback": 1 if payback is None else payback}
     for name, value in wholes.items():
         check_whole(name, value)
         if value < 1:
-            raise ParameterError(f"{name}={value} is not at least 1 batch")
+            raise ParameterError(f"{name}={value} must be at least 1 batch")
     if cost not in typing.get_args(Cost):
         raise ParameterError(f"cost={cost!r} is not one of {', '.join(typing.get_args(Cost))}")
 

@@ -1,4 +1,4 @@
-"""Points between two writes, where tests let a batch fail."""
+"""Points between two writes of a batch, at which tests make it fail."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _hooks: list[Callable[[str, int], None]] = []
 
 
 def fault_point(point: str, batch: int) -> None:
-    """A batch has come to a point; whoever waits there may raise, or kill the process."""
+    """Call the hooks of a point; a hook may raise, or kill the process."""
     for hook in _hooks:
         hook(point, batch)
 
 
 def wait_at_points(hook: Callable[[str, int], None]) -> Callable[[], None]:
-    """Call `hook(point, batch)` at every point from now on; returns what ends that."""
+    """Call `hook(point, batch)` at every point; returns a function that removes the hook."""
     _hooks.append(hook)
     return lambda: _hooks.remove(hook)

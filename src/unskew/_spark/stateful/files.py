@@ -1,7 +1,8 @@
 """Small files on any Hadoop-compatible file system, and those of Spark's own checkpoint.
 
 A file is written whole or not at all, by the class that Spark writes its own checkpoints with: a
-store needs to offer no more than Spark asks of it (`spark.sql.streaming.checkpointFileManagerClass`).
+file system needs to offer no more than Spark asks of it
+(`spark.sql.streaming.checkpointFileManagerClass`).
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ def check_classic(given: SparkSession | DataFrame) -> None:
     """Raise unless this is a classic session, or belongs to one."""
     if is_connect(given):
         raise SessionError(
-            "keyed state is kept by executors and found through the driver's JVM, which Spark "
-            "Connect hides; use a classic session (SparkSession.builder.master(...))"
+            "stateful(...) finds its state through the driver's JVM, which Spark Connect does not "
+            "expose; use a classic session (SparkSession.builder.master(...))"
         )
 
 
 class Files:
-    """The files below one folder; names are relative to it."""
+    """The files in one folder; names are relative to it."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
         check_classic(spark)
@@ -58,7 +59,7 @@ class Files:
                 found = getattr(found, part)
             if callable(getattr(found, "create", None)) and "JavaClass" in type(found).__name__:
                 return found.create(root, conf)
-        raise StateError("this Spark has no CheckpointFileManager; unskew knows Spark 4.1 to 4.3")
+        raise StateError("this Spark has no CheckpointFileManager; use Spark 4.1 to 4.3")
 
     def path(self, name: str) -> str:
         """The whole path of a name."""
@@ -83,8 +84,8 @@ class Files:
             if "FileAlreadyExists" not in str(error.java_exception):
                 raise
             raise StateError(
-                f"{self.path(name)} exists: another query writes to the same checkpoint; stop one "
-                "of them, or give each a checkpoint of its own"
+                f"{self.path(name)} already exists: another query writes to the same checkpoint; "
+                "stop one of them, or give each its own checkpoint"
             ) from error
 
     def read(self, name: str) -> bytes:
@@ -96,7 +97,7 @@ class Files:
             stream.close()
 
     def names(self, folder: str) -> list[str]:
-        """What lies in a folder, hidden files aside; nothing if there is no such folder."""
+        """The names in a folder without hidden files; empty if there is no such folder."""
         path = self._path(folder)
         if not self._fs.exists(path):
             return []
@@ -108,25 +109,28 @@ class Files:
         return bool(self._fs.exists(self._path(name)))
 
     def remove(self, name: str) -> None:
-        """Remove a file or a folder, if it is there."""
+        """Remove a file or a folder if it exists."""
         self._fs.delete(self._path(name), True)
 
 
 def query_id(session: SparkSession) -> str:
-    """The id of the query whose batch is running; it lasts as long as Spark's checkpoint."""
+    """The id of the running query; it stays the same as long as Spark's checkpoint exists."""
     return str(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
 
 
 def batch_time(spark_files: Files, batch: int) -> int:
-    """When a batch was planned, in microseconds: the same each time the batch is run."""
+    """When a batch was planned, in microseconds: the same each time the batch runs."""
     for line in spark_files.read(f"offsets/{batch}").decode().splitlines():
         if "batchTimestampMs" in line:
             return int(json.loads(line)["batchTimestampMs"]) * 1000
-    raise StateError(f"{spark_files.path('offsets')}/{batch} does not tell the time of its batch")
+    raise StateError(
+        f"{spark_files.path('offsets')}/{batch} has no batchTimestampMs; restore the file, or "
+        "start with a new checkpoint"
+    )
 
 
 def rewind(spark_files: Files, last: int) -> None:
-    """Let Spark repeat the batches after `last`, which are not in the state.
+    """Make Spark repeat the batches after `last`, which are not in the state.
 
     Spark takes the newest of its offsets that has no commit for the batch to run next.
     """
@@ -135,9 +139,9 @@ def rewind(spark_files: Files, last: int) -> None:
         return
     if spark_files.exists("state"):
         raise StateError(
-            f"the state ends with batch {last} and Spark's checkpoint with {max(ahead)}; the "
-            "stream has stateful operators of Spark's own, so it cannot be set back: start anew "
-            "with another checkpoint"
+            f"the state ends with batch {last}, but Spark's checkpoint with {max(ahead)}, and "
+            "Spark's own stateful operators in this stream cannot be rewound; start with a new "
+            "checkpoint"
         )
     logger.warning("batches %d to %d are run again", last + 1, max(ahead))
     # Offsets first: with a commit gone and later offsets there, Spark would go on with those.

@@ -1,9 +1,9 @@
-"""State as DataFrames that stay where they are: a base and newer layers over it.
+"""Keyed state as DataFrames that stay on their executors: a base, and newer layers over it.
 
 Every layer holds versions of some keys' state, placed by slot and kept by the executors
 (`localCheckpoint`), and lies in a Parquet folder too. A key's state is its highest version on the
 slot that the routing table names. Rows on any other slot are left over from before a move: no row
-of the stream meets them there, and the next merge drops them.
+of the stream meets them there, and the next compaction drops them.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Layer:
     held: DataFrame
 
     def free(self) -> None:
-        """Let the executors forget it."""
+        """Free its blocks on the executors."""
         free(self.held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedState:
-    """State under one routing table: the base, and what came after it, the newest last.
+    """State under one routing table: the base, and the layers after it, the newest last.
 
     `files` are what a restart needs: the first holds the base, the others all recent layers
     except moved state, which lies in files already.
@@ -52,7 +52,7 @@ class PlacedState:
     slots: Slots
     table: RoutingTable
     home: Column
-    """Where the table has the key of a row, as an expression of its `hash`."""
+    """The slot of a row's key, as an expression of its `hash`."""
     base: Layer
     recent: tuple[Layer, ...]
     files: tuple[LayerFile, ...]
@@ -89,14 +89,14 @@ class PlacedState:
         return _union([self.base, *self.recent])
 
     def touched(self, rows: DataFrame, now: int | None) -> DataFrame:
-        """All versions of the keys that have rows, or whose time-out may have passed."""
+        """All versions of the keys that have rows, or whose timeout may have passed."""
         wanted = rows.select("slot", "hash")
         if now is not None:
             # An older version may be due where the newest is not: the slot sees all and decides.
             due = self.at_home(self.frame.where(F.col("due") <= now))
             wanted = wanted.unionAll(due.select("slot", "hash"))
         wanted = wanted.toDF("wanted_slot", "wanted_hash").hint("shuffle_hash")
-        # By hash: a key that shares it comes along in vain, and null keys need no care.
+        # By hash: a key that shares it comes along for nothing, and null keys need no care.
         same = (F.col("slot") == F.col("wanted_slot")) & (F.col("hash") == F.col("wanted_hash"))
         return self.frame.join(wanted, same, "left_semi")
 
@@ -104,7 +104,7 @@ class PlacedState:
         """The same state under another table, and the state that moves.
 
         Only keys that change worker are copied: those that either table names and the two send to
-        different workers. Forgotten keys move too: where they go an older version may lie.
+        different workers. Tombstones move too: an older version may exist where they go.
         """
         if table is self.table:
             return self, None
@@ -147,7 +147,7 @@ class PlacedState:
         return spark.createDataFrame(pa.table(columns))
 
     def with_layer(self, layer: Layer, file: LayerFile) -> PlacedState:
-        """One layer more, the newest."""
+        """With one more layer, the newest."""
         return replace(self, recent=(*self.recent, layer), files=(*self.files, file))
 
     def compacted_recent(self) -> DataFrame:
@@ -155,9 +155,9 @@ class PlacedState:
         return newest(self.at_home(_union(self.recent)), *PLACED_KEY)
 
     def compacted_base(self, recent: DataFrame) -> DataFrame:
-        """The base with `recent` over it, without the keys that were forgotten.
+        """The base with `recent` over it, without deleted keys.
 
-        Only here may the mark of a forgotten key go: an older layer's version would come back.
+        Only here may tombstones be dropped: elsewhere an older layer's version would come back.
         """
         base = self.at_home(self.base.frame)
         names = {name: f"newer_{name}" for name in PLACED_KEY}
@@ -169,7 +169,7 @@ class PlacedState:
         return older.unionAll(recent).where("state is not null")
 
     def free(self) -> None:
-        """Let the executors forget all of it."""
+        """Free all blocks on the executors."""
         for layer in (self.base, *self.recent):
             layer.free()
 

@@ -1,4 +1,4 @@
-"""What a user writes: how the rows of a key change its state, and what comes out."""
+"""The processor that a user writes: how rows of a key change its state and make output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Form = Literal["arrow", "pandas"]
 
 
 class Processor:
-    """The work on one key at a time. Give `process`; the other two have defaults.
+    """Work on one key at a time. Override `process`; the other two methods have defaults.
 
     A key is a value, or a tuple where the key has several columns. All calls for a key in a batch
     happen on the worker that holds its state. They may be repeated after a failure, so a result
@@ -30,22 +30,22 @@ class Processor:
     """
 
     def init(self, key: Any) -> State | None:
-        """The state of a key without one; None (the default) lets `process` see None."""
+        """The initial state of a key; with None (the default) `process` gets None."""
         return None
 
     def process(self, key: Any, rows: Any, state: State | None) -> Result:
         """Take the rows of a key in this batch; return output and the state to keep.
 
-        State None forgets the key. The rows come in the order of their event time if there is
-        one, else in any order.
+        State None deletes the state of the key. The rows come in the order of their event time if
+        there is one, else in any order.
         """
         raise NotImplementedError
 
     def on_timer(self, key: Any, state: State, now: datetime.datetime) -> Result:
-        """The key's time-out has passed; unless overridden its state is forgotten.
+        """Called when the key's timeout has passed; by default its state is deleted.
 
         `now` is the watermark where the stream has an event time, else the time of the batch.
-        State that is kept gets a time-out from `now` on.
+        State that is kept gets a new timeout, counted from `now`.
         """
         return None, None
 
@@ -57,5 +57,5 @@ class FunctionProcessor(Processor):
         self.function = function
 
     def process(self, key: Any, rows: Any, state: State | None) -> Result:
-        """What the function says."""
+        """Call the function."""
         return self.function(key, rows, state)

@@ -1,4 +1,4 @@
-"""What one slot tells the driver about a batch: totals, and the cost and state of its keys."""
+"""The report of one slot on one batch: totals, and the cost and state size of its keys."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from unskew._spark.monitoring.hot_keys import key_at, top
 
 MOST_KEYS = 4096
-"""A slot lists at most so many keys, the costliest; of the others it tells the sum."""
+"""Keys that a slot lists at most, the costliest; the others are summed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlotTotals:
-    """What happened on a slot in one batch."""
+    """Totals of one slot in one batch."""
 
     slot: int
     rows: int
     keys: int
-    """Keys that had rows or a time-out."""
+    """Keys with rows or a timer."""
     seconds: float
     """Time in the processor."""
     newest: int | None = None
@@ -33,8 +33,8 @@ class SlotTotals:
     """Rows older than the watermark, which were left out."""
     unlisted_seconds: float = 0.0
     unlisted_rows: int = 0
-    hottest: tuple[tuple[str, int, float], ...] = ()
-    """The keys of most rows or most seconds, as text, with their rows and seconds."""
+    hot_keys: tuple[tuple[str, int, float], ...] = ()
+    """The keys with most rows or seconds, as text, with their rows and seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class SlotReport:
         late: int,
         keys: Sequence[pa.Array] = (),
     ) -> SlotReport:
-        """List the costliest keys, all of them if they are few; `keys` name the hottest."""
+        """List the costliest keys, all of them if they are few; `keys` are their values."""
         listed = np.sort(np.argsort(-seconds, kind="stable")[:MOST_KEYS])
         totals = SlotTotals(
             slot,
@@ -72,7 +72,7 @@ class SlotReport:
             late=late,
             unlisted_seconds=max(0.0, float(seconds.sum() - seconds[listed].sum())),
             unlisted_rows=int(rows.sum() - rows[listed].sum()),
-            hottest=_hottest(keys, rows, seconds) if keys else (),
+            hot_keys=_hot_keys(keys, rows, seconds) if keys else (),
         )
         return cls(totals, hashes[listed], rows[listed], seconds[listed], memory[listed])
 
@@ -93,12 +93,12 @@ class SlotReport:
         """What `to_bytes` wrote."""
         (batch,) = pa.ipc.open_stream(data)
         said = json.loads(batch.schema.metadata[b"totals"])
-        hottest = tuple((key, rows, seconds) for key, rows, seconds in said.pop("hottest"))
-        totals = SlotTotals(**said, hottest=hottest)
+        hot = tuple((key, rows, seconds) for key, rows, seconds in said.pop("hot_keys"))
+        totals = SlotTotals(**said, hot_keys=hot)
         return cls(totals, *(batch[name].to_numpy() for name in batch.schema.names))
 
 
-def _hottest(
+def _hot_keys(
     keys: Sequence[pa.Array], rows: NDArray[np.int64], seconds: NDArray[np.float64]
 ) -> tuple[tuple[str, int, float], ...]:
     places = sorted({*top(rows), *top(seconds)})

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from unskew._spark.frames.session_conf import pinned_shuffle_conf
 from unskew._spark.monitoring.feeds import Feed, log_feed
-from unskew._spark.monitoring.hot_keys import heaviest
+from unskew._spark.monitoring.hot_keys import most_loaded
 from unskew._spark.monitoring.progress import BatchProgress
 from unskew._spark.stateful.batch_job import Processed, compact, process
 from unskew._spark.stateful.commits import Commit, CommitLog
@@ -30,13 +30,13 @@ Sink = Callable[[DataFrame, int], object]
 """What takes the output of each micro-batch with the number of the batch."""
 
 ATTEMPTS = 4
-"""How often a batch is tried when executors die and take state with them."""
+"""Attempts of a batch when executors are lost with state."""
 
 PRICE = 0.5
-"""What a move costs, as a part of what a batch takes besides its rows: measured, with few keys."""
+"""The cost of a move, as a share of a batch's time apart from its rows: measured, with few keys."""
 
 RECORDS = 1000
-"""Batches whose progress is kept in memory."""
+"""Progress records kept in memory."""
 
 logger = logging.getLogger("unskew")
 
@@ -44,10 +44,10 @@ logger = logging.getLogger("unskew")
 class StateRun:
     """Called by Spark with each micro-batch.
 
-    Order of writes: the new versions, the output, a merge of layers if one is due, the commit, and
-    only then the removal of what no commit needs. A crash before the commit leaves files that the
-    next clean-up finds; the batch comes again and is done again. After the commit the batch may
-    come again too, and is skipped. What is in memory is never trusted after an error.
+    Order of writes: the new versions, the output, a compaction if one is due, the commit, and only
+    then the removal of what no commit needs. After a crash before the commit Spark repeats the
+    batch, it is processed again, and the next clean-up removes the files of the first attempt.
+    After the commit a repeated batch is skipped. What is in memory is never trusted after an error.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class StateRun:
         self.progress: deque[BatchProgress] = deque(maxlen=RECORDS)
 
     def __call__(self, batch: DataFrame, number: int) -> None:
-        """One micro-batch, tried again if executors died with state that only they had."""
+        """Run one micro-batch; retried if executors were lost with state that only they held."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 self._once(batch, number)
@@ -81,7 +81,9 @@ class StateRun:
                 self.invalidate()
                 if attempt == ATTEMPTS or not _lost_blocks(error):
                     raise
-                logger.warning("batch %d: an executor died with state; reading it back", number)
+                logger.warning(
+                    "batch %d: an executor was lost with state; reading the last commit", number
+                )
 
     def invalidate(self) -> None:
         """Drop what is in memory; the next batch reads the last commit."""
@@ -100,7 +102,7 @@ class StateRun:
             before = self.state or self.restore(session, workers)
             self._check_query(query)
             if not self._is_next(number):
-                logger.info("batch %d was done before: skipped", number)
+                logger.info("batch %d is already committed; skipped", number)
                 return
             fault_point("begun", number)
             state, moved = before.under(self.table)
@@ -131,7 +133,7 @@ class StateRun:
         self.table = RoutingTable(workers)
         if self.commit is not None:
             self._check_schema(self.commit)
-            self.controller.remember(self.commit.memory)
+            self.controller.restore(self.commit.memory)
             self.table = self._rescaled(self.commit.table, workers)
         self.state = PlacedState.load(
             session, self.config.schema, self.files, self.commit, self.table
@@ -139,7 +141,7 @@ class StateRun:
         return self.state
 
     def _rescaled(self, table: RoutingTable, workers: int) -> RoutingTable:
-        """A table for the workers there are now: planned, else with the entries that still fit."""
+        """A table for the current workers: planned, else with the entries that still fit."""
         if table.workers == workers:
             return table
         plan = self.controller.plan(table, workers)
@@ -161,9 +163,9 @@ class StateRun:
     def _planned(
         self, number: int, query: str, state: PlacedState, done: Processed, price: float
     ) -> tuple[Commit, float]:
-        """What is to be written down, the next batch's table with it, and the time to plan it.
+        """The commit of a batch, with the table of the next one, and the time spent on planning.
 
-        A move takes `price` seconds.
+        A move costs `price` seconds.
         """
         began = time.perf_counter()
         plan = None
@@ -210,16 +212,16 @@ class StateRun:
             migrated_keys=migrated[0],
             migrated_bytes=migrated[1],
             rebalance_seconds=planning,
-            hottest=self._hottest(done.reports),
+            hottest=self._hot_keys(done.reports),
         )
         self.progress.append(record)
         for feed in self.feeds:
             feed(record)
 
-    def _hottest(self, reports: Sequence[SlotReport]) -> tuple[tuple[str, float], ...]:
+    def _hot_keys(self, reports: Sequence[SlotReport]) -> tuple[tuple[str, float], ...]:
         by_rows = self.config.cost == "rows"
-        named = (each for report in reports for each in report.totals.hottest)
-        return heaviest({key: float(rows if by_rows else spent) for key, rows, spent in named})
+        named = (each for report in reports for each in report.totals.hot_keys)
+        return most_loaded({key: float(rows if by_rows else spent) for key, rows, spent in named})
 
     def _check_schema(self, commit: Commit) -> None:
         schema = self.config.schema
@@ -229,30 +231,30 @@ class StateRun:
         ):
             if found != wanted:
                 raise StateError(
-                    f"{self.files.folder} holds state whose {what} is {found}, and this query's is "
-                    f"{wanted}; continue with the old one, or start anew with another checkpoint"
+                    f"{self.files.folder} holds state whose {what} schema is {found}, but this "
+                    f"query's is {wanted}; use the old schema, or start with a new checkpoint"
                 )
 
     def _check_query(self, query: str) -> None:
         if self.commit is not None and self.commit.query != query:
             raise StateError(
-                f"{self.files.folder} belongs to query {self.commit.query} and this is {query}: "
-                f"{self.spark_files.folder} was removed or replaced; put it back, or start anew "
-                "with another checkpoint"
+                f"{self.files.folder} belongs to query {self.commit.query}, but this is {query}: "
+                f"{self.spark_files.folder} was removed or replaced; restore it, or start with a "
+                "new checkpoint"
             )
 
     def _is_next(self, number: int) -> bool:
         done = -1 if self.commit is None else self.commit.batch
         if number > done + 1:
             raise StateError(
-                f"{self.files.folder} ends with batch {done} and the query goes on with {number}; "
-                "put the missing commits back, or start anew with another checkpoint"
+                f"{self.files.folder} ends with batch {done}, but the query continues with batch "
+                f"{number}; restore the missing commits, or start with a new checkpoint"
             )
         return number == done + 1
 
 
 def _amount(moved: Layer | None) -> tuple[int, int]:
-    """Keys and bytes that moved; a mark that a key was forgotten is neither."""
+    """Keys and bytes that moved, without tombstones."""
     if moved is None:
         return 0, 0
     kept = moved.frame.where("state is not null")
@@ -261,7 +263,7 @@ def _amount(moved: Layer | None) -> tuple[int, int]:
 
 
 def _lost_blocks(error: Exception) -> bool:
-    """Whether somewhere among its causes a block of kept state is missing."""
+    """Whether the error, or one of its causes, is a missing block of state."""
     cause: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     texts = [str(error)]
     while cause is not None:

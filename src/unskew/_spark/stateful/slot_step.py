@@ -1,4 +1,4 @@
-"""One batch on one slot: rows and touched state in; new state, output and a report out."""
+"""One batch on one slot: rows and state in; new state, output and a report out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 @dataclass(frozen=True, slots=True)
 class SlotStep:
-    """The processor with all that a batch's calls depend on; travels to the workers."""
+    """The processor and everything that its calls in one batch depend on; sent to the workers."""
 
     processor: Processor
     schema: StateSchema
@@ -46,7 +46,7 @@ class SlotStep:
     """In microseconds."""
 
     def function(self) -> Callable[[Any, pa.Table, pa.Table], pa.Table]:
-        """As `cogroup().applyInArrow` wants it."""
+        """The function for `cogroup().applyInArrow`."""
 
         def call(slot: Any, states: pa.Table, rows: pa.Table) -> pa.Table:
             return SlotRun(self, slot[0].as_py()).results(rows, states)
@@ -55,7 +55,7 @@ class SlotStep:
 
 
 class Kept(NamedTuple):
-    """The new version of a key's state, and what it took to get there."""
+    """The new version of a key's state, and its cost."""
 
     state: State | None
     due: int | None
@@ -65,7 +65,7 @@ class Kept(NamedTuple):
 
 @dataclass(slots=True)
 class SlotRun:
-    """One call."""
+    """The work of one slot in one batch."""
 
     step: SlotStep
     slot: int
@@ -73,7 +73,7 @@ class SlotRun:
     timers: int = 0
 
     def results(self, rows: pa.Table, states: pa.Table) -> pa.Table:
-        """Keys with rows first, then keys that are only due."""
+        """Process keys with rows first, then keys with only a timer."""
         schema = self.step.schema
         outbox = Outbox(arrow_type(schema.output))
         rows, late = in_time(rows, schema.event_time, self.step.now)
@@ -105,7 +105,7 @@ class SlotRun:
         known: Known | None,
         outbox: Outbox,
     ) -> None:
-        """Let a time-out pass first: it was due before these rows came."""
+        """Fire the timer first: it was due before these rows came."""
         processor, began = self.step.processor, time.perf_counter()
         state, due = (known.state, known.due) if known is not None else (None, None)
         if known is not None and self._is_due(known):
@@ -134,7 +134,7 @@ class SlotRun:
         if not isinstance(state, Mapping):
             raise SchemaError(
                 f"a processor returned its state as {type(state).__name__}; return a mapping of "
-                f"{', '.join(names)}, or None to forget the key"
+                f"{', '.join(names)}, or None to delete the state of the key"
             )
         check_names(state, names, "the state")
 

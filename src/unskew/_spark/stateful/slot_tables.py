@@ -21,7 +21,7 @@ _NO_TIME = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedRows:
-    """Rows of which those of a key stand together, in the order of their event time."""
+    """Rows sorted so that those of a key are adjacent, in the order of their event time."""
 
     table: pa.Table
     starts: NDArray[np.int64]
@@ -73,7 +73,7 @@ class KeyedRows:
 
 
 class Known(NamedTuple):
-    """The newest version of a key's state, and in which row it came."""
+    """The newest version of a key's state, and the row that holds it."""
 
     row: int
     key: Any
@@ -82,7 +82,7 @@ class Known(NamedTuple):
 
 
 def newest(states: pa.Table) -> dict[Hashable, Known]:
-    """Of each key's versions the highest; the same version may stand in several rows."""
+    """The highest version of each key; the same version may be in several rows."""
     columns = whole(states["key"]).flatten()
     keys = key_values(columns)
     versions, dues = states["version"].to_pylist(), states["due"].to_pylist()
@@ -98,7 +98,7 @@ def newest(states: pa.Table) -> dict[Hashable, Known]:
 
 
 def in_time(rows: pa.Table, event_time: str | None, now: int | None) -> tuple[pa.Table, int]:
-    """The rows that are not older than the watermark, and how many are."""
+    """The rows that are not older than the watermark, and the number of late rows."""
     if event_time is None or now is None or not rows.num_rows:
         return rows, 0
     times = _micros(unpacked(rows)[event_time])
@@ -162,7 +162,7 @@ class Outbox:
 
 
 def check_names(found: Mapping[str, Any] | Sequence[str], wanted: Sequence[str], what: str) -> None:
-    """Refuse other fields than the schema's."""
+    """Raise unless the fields are those of the schema."""
     if set(found) != set(wanted):
         raise SchemaError(
             f"{what} has the fields {', '.join(map(str, found))}; "

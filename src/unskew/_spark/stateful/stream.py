@@ -18,10 +18,9 @@ from unskew._spark.costs.cost_aware_map import slots
 from unskew._spark.frames.keys import check_rows
 from unskew._spark.monitoring.feeds import Feed, lines_feed, log_feed
 from unskew._spark.monitoring.progress import BatchProgress
-from unskew._spark.routing.perfect_hash import MOST_ENTRIES
 from unskew._spark.stateful.commits import CommitLog
 from unskew._spark.stateful.config import Duration, StatefulConfig, StateSchema, micros
-from unskew._spark.stateful.controller import Cost, check_settings, planner_of
+from unskew._spark.stateful.controller import Cost, check_settings, planner_and_threshold
 from unskew._spark.stateful.files import Files, check_classic, rewind
 from unskew._spark.stateful.layers import stored_state
 from unskew._spark.stateful.processor import Form, FunctionProcessor, Processor
@@ -30,7 +29,6 @@ from unskew.checking import check_whole
 from unskew.errors import ParameterError, ParameterTypeError, StateError
 from unskew.partitioners.contract import check_workers
 from unskew.rebalancing import Rebalancer
-from unskew.rebalancing.least_load import check_theta
 
 
 def stateful(
@@ -43,8 +41,8 @@ def stateful(
     checkpoint: str,
     workers: int | None = None,
     rebalancer: str | Rebalancer | None = "mixed",
-    theta: float = 0.08,
-    table_size: int = 3000,
+    theta: float | None = None,
+    table_size: int | None = None,
     interval: int = 1,
     window: int = 5,
     cost: Cost = "seconds",
@@ -57,7 +55,7 @@ def stateful(
 ) -> StatefulStream:
     """Run `processor` on the rows of each key, with the key's state, in every micro-batch.
 
-    State stays on its worker between batches, and moves where the workers' cost asks for it.
+    State stays on its worker between batches; keys move when the cost of workers is out of balance.
 
     When: work that needs all rows of a key, costs more than a few µs a row and is skewed. Not for
         counts and sums: those merge, see `unskew.streaming.groupBy`. Classic sessions only.
@@ -81,11 +79,14 @@ def stateful(
     workers : int, optional
         How many partitions; the slots of the cluster if not given.
     rebalancer : str or Rebalancer, optional
-        What plans the routing table; None leaves keys where their hash sends them.
-    theta : float
-        How far the highest cost of a worker may be over the mean before a table is planned.
-    table_size : int
-        The most keys that a table may name.
+        Plans the routing table: a name, or an object such as `Mixed(theta=0.1, table=500)`; None
+        leaves keys where their hash sends them.
+    theta : float, optional
+        How far the highest cost of a worker may be over the mean before a table is planned: 0.08
+        unless given, or the `theta` of a rebalancer object, which must then not be given here.
+    table_size : int, optional
+        The most keys in a table: 3,000 unless given. Not with a rebalancer object, which has its
+        own.
     interval : int
         Batches after which cost is compared.
     window : int
@@ -103,10 +104,10 @@ def stateful(
     delay : str or timedelta
         As for Spark's `withWatermark`.
     timeout : str or timedelta, optional
-        Ends the state of keys without rows for so long: in event time where there is one, else in
-        the time of the batches. Timers are looked at when a batch runs.
+        Calls `on_timer` for keys without rows for this long: in event time where there is one, else
+        in the time of the batches. Timers are checked when a batch runs.
     merge_after : int
-        Batches after which the layers of changed state become one.
+        Batches after which the layers of changed state are compacted into one.
 
     Returns
     -------
@@ -117,20 +118,18 @@ def stateful(
     check_classic(stream)
     if not stream.isStreaming:
         raise ParameterError(
-            "stateful wants a stream; for a batch take unskew.groupBy(...).applyInArrow"
+            "stateful requires a streaming DataFrame; for a batch use "
+            "unskew.groupBy(...).applyInArrow"
         )
     if rows not in typing.get_args(Form):
         raise ParameterError(f"rows={rows!r} is not one of {', '.join(typing.get_args(Form))}")
-    for name, value in (("table_size", table_size), ("merge_after", merge_after)):
-        check_whole(name, value)
+    check_whole("merge_after", merge_after)
     if not callable(processor) and not isinstance(processor, Processor):
         raise ParameterTypeError("processor", processor, "a Processor or a function")
-    if not 1 <= table_size <= MOST_ENTRIES:
-        raise ParameterError(f"table_size={table_size} is not in 1..{MOST_ENTRIES}")
     if merge_after < 1:
-        raise ParameterError(f"merge_after={merge_after} is not at least 1")
-    check_theta(theta)
+        raise ParameterError(f"merge_after={merge_after} must be at least 1 batch")
     check_settings(interval, window, cost, payback)
+    planner, threshold = planner_and_threshold(rebalancer, theta, table_size)
     count = slots(stream) if workers is None else workers
     check_workers(count)
     config = StatefulConfig(
@@ -138,8 +137,8 @@ def stateful(
         schema=StateSchema.of(stream, key, state_schema, schema, event_time),
         form=rows,
         workers=count,
-        planner=planner_of(rebalancer, theta, table_size),
-        theta=theta,
+        planner=planner,
+        theta=threshold,
         interval=interval,
         window=window,
         cost=cost,
@@ -161,7 +160,7 @@ class StatefulStream:
         self._run: StateRun | None = None
 
     def start(self, sink: Sink | str, **trigger: Any) -> StreamingQuery:
-        """Start the query, from the checkpoint if there is one; Spark's own handle comes back.
+        """Start the query, from the checkpoint if there is one; returns Spark's own handle.
 
         `sink` is a function `(output, batch_id)` as for `foreachBatch`, or a path below which
         each batch's output is a Parquet folder `batch=N`. A batch whose end a crash prevented
@@ -169,7 +168,9 @@ class StatefulStream:
         `trigger` is what Spark's `writeStream.trigger` takes, for example `availableNow=True`.
         """
         if self._run is not None:
-            raise ParameterError("this stream was started before; call stateful again to restart")
+            raise ParameterError(
+                "this stream was already started; call stateful(...) to restart it"
+            )
         spark = self.stream.sparkSession
         files = Files(spark, f"{self.checkpoint}/state")
         spark_files = Files(spark, f"{self.checkpoint}/spark")
@@ -188,18 +189,18 @@ class StatefulStream:
         return list(self._run.progress) if self._run is not None else []
 
     def scale(self, workers: int) -> None:
-        """Have another number of workers from the next batch on; all state is placed anew."""
+        """Change the number of workers from the next batch on; all state is placed again."""
         check_workers(workers)
         if self._run is None:
-            raise ParameterError("the stream is not started; give workers to stateful instead")
+            raise ParameterError("the stream is not started; pass workers= to stateful(...)")
         self._run.workers = workers
 
 
 def read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
     """The state of every key after the last committed batch: the key's columns, then the state's.
 
-    The query may run on; what is read is one commit's state. Files that its later merges replace
-    stay for a few batches more.
+    The query may keep running; what is read is the state of one commit. Files that a later
+    compaction replaces are kept for a few more batches.
 
     Parameters
     ----------
@@ -216,7 +217,9 @@ def read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
     files = Files(spark, f"{checkpoint}/state")
     commit = CommitLog(files).last(mend=False)
     if commit is None:
-        raise StateError(f"{files.folder} has no commits; is {checkpoint!r} the checkpoint?")
+        raise StateError(
+            f"{files.folder} has no commits; pass the checkpoint that stateful(...) was given"
+        )
     key, state = (
         StructType.fromJson(json.loads(each)).names for each in (commit.key, commit.state)
     )
@@ -228,18 +231,18 @@ def read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
 
 
 def _kept_in(checkpoint: Files) -> Feed:
-    """JSON lines in one file; in a file each where the file system may not know how to append."""
+    """JSON lines in one file; one file per record where the file system may not support append."""
     if not checkpoint.folder.startswith("file:"):
         return files_feed(checkpoint)
     return lines_feed(Path(urlsplit(checkpoint.folder).path))
 
 
 def files_feed(checkpoint: Files, kept: int = RECORDS) -> Feed:
-    """The last `kept` records below `batches/`, for `spark.read.json` to read as one table."""
+    """Keep the last `kept` records in `batches/`, one table for `spark.read.json`."""
 
     def write(record: BatchProgress) -> None:
         name = f"batches/{record.batch}.json"
-        checkpoint.remove(name)  # A batch that is repeated after a crash is written again.
+        checkpoint.remove(name)  # A batch repeated after a crash is written again.
         checkpoint.create(name, record.to_json().encode())
         checkpoint.remove(f"batches/{record.batch - kept}.json")
 
