@@ -197,7 +197,8 @@ def stateful_stores(spark: SparkSession, checkpoint: str) -> tuple[int, list[Sto
     if commit is None:
         return None
     table = commit.table
-    worker = worker_expression(table, F.col("hash"), F.col("hash"))
+    assert table.static is not None  # Its base is never a scheme that learns.
+    worker = worker_expression(table.static, F.col("hash"), F.col("hash"))
     counted = (
         stored_state(spark, files, commit)
         .groupBy(worker.alias("worker"))

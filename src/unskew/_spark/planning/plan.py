@@ -48,6 +48,11 @@ class Plan:
         return self.route.workers
 
     @property
+    def lowering(self) -> Lowering:
+        """How it runs: as a Catalyst expression ("native") or in Python tasks ("online")."""
+        return self.route.lowering
+
+    @property
     def plain(self) -> bool:
         """Whether plain Spark is as good: verbs then leave the work to it."""
         return self.route.plain
