@@ -7,7 +7,7 @@ from unskew._spark.stateful.processor import Processor
 from unskew._spark.stateful.run import Sink
 from unskew._spark.stateful.stream import StatefulStream, read_state, stateful
 from unskew._spark.streaming.group_by import GroupedStream, groupBy
-from unskew._spark.streaming.map import MappedStream
+from unskew._spark.verbs.map import MappedStream
 
 __all__ = [
     "BatchListener",

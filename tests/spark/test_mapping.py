@@ -16,12 +16,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 import unskew
-from unskew._spark.costs.break_even import Verdict
-from unskew._spark.costs.cost_aware_map import SHAPE, Work
+from unskew._spark.costs.cost_aware_map import SHAPE, BreakEven, CostAwareMap
 from unskew._spark.costs.samples import JobCosts
-from unskew._spark.costs.timer import COSTS
-from unskew._spark.streaming.map import MappedStream
-from unskew._spark.verbs.map import gives_the_same_rows
+from unskew._spark.verbs.map import MappedStream, gives_the_same_rows
 from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.sketches.cost_pair import CostPair, CostShape
 
@@ -55,16 +52,15 @@ def doubled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([*taken.columns, twice], ["id", "entity", "twice"])
 
 
-@pytest.fixture(params=["pays", "does not pay"])
-def verdict(request, monkeypatch) -> str:
+@pytest.fixture(params=["used", "skipped"])
+def decision(request, monkeypatch) -> str:
     """Both ways on, whatever this machine's clock says."""
-    ruling = Verdict(request.param == "pays", "the test says so")
-    monkeypatch.setattr("unskew._spark.verbs.map.judge", lambda *args, **kwargs: ruling)
-    monkeypatch.setattr("unskew._spark.streaming.map.judge", lambda *args, **kwargs: ruling)
+    forecast = BreakEven(request.param == "used", "the test says so")
+    monkeypatch.setattr("unskew._spark.verbs.map.break_even", lambda *args, **kwargs: forecast)
     return str(request.param)
 
 
-def test_arrow_rows_are_those_of_plain_spark(entities, verdict):
+def test_arrow_rows_are_those_of_plain_spark(entities, decision):
     said: list[str] = []
     ours = unskew.mapInArrow(
         entities, doubled, SCHEMA, cost_key="entity", workers=3, say=said.append
@@ -72,10 +68,10 @@ def test_arrow_rows_are_those_of_plain_spark(entities, verdict):
     plain = entities.mapInArrow(doubled, SCHEMA)
     assert ours.schema == plain.schema
     assert rows_of(ours) == rows_of(plain)
-    assert said == [f"posg {verdict}: the test says so"]
+    assert said == [f"cost-aware scheduling {decision}: the test says so"]
 
 
-def test_pandas_rows_are_those_of_plain_spark(entities, verdict):
+def test_pandas_rows_are_those_of_plain_spark(entities, decision):
     def double(frames):
         for frame in frames:
             yield frame[frame["id"] % 5 > 0].assign(twice=lambda kept: kept["id"] * 2)
@@ -105,8 +101,8 @@ def test_the_cost_key_may_be_an_expression_or_several_columns(entities):
 
 
 def test_equal_rows_and_rows_behind_a_shuffle_all_arrive(spark, monkeypatch):
-    pays = Verdict(True, "the test says so")
-    monkeypatch.setattr("unskew._spark.verbs.map.judge", lambda *args, **kwargs: pays)
+    pays = BreakEven(True, "the test says so")
+    monkeypatch.setattr("unskew._spark.verbs.map.break_even", lambda *args, **kwargs: pays)
     same = spark.range(0, 300, 1, 3).select(F.lit(7).alias("id"), F.lit("e0").alias("entity"))
     mixed = spark.range(0, 300, 1, 3).selectExpr("id % 11 id", "'e1' entity").repartition(4, "id")
     for rows in (same, mixed):
@@ -187,15 +183,16 @@ def once_too_often(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             raise OSError("the service is not up yet")
 
 
-@pytest.mark.usefixtures("verdict")
+@pytest.mark.usefixtures("decision")
 def test_rows_of_tasks_that_are_tried_again_arrive_once(entities):
     ours = unskew.mapInArrow(entities, once_too_often, SCHEMA, cost_key="entity", workers=3)
     assert rows_of(ours) == rows_of(entities.mapInArrow(doubled, SCHEMA))
 
 
 def test_costs_of_tasks_that_are_tried_again_count_once(entities):
-    work = Work.of(entities, once_too_often, SCHEMA, "arrow", "entity", 2)
-    costs = work.joined(row[COSTS] for row in work.timed(entities, None).collect() if row[COSTS])
+    work = CostAwareMap.of(entities, once_too_often, SCHEMA, "arrow", "entity", 2)
+    measured = work.timed(entities, None).select(work.costs).dropna().collect()
+    costs = work.joined(row[0] for row in measured)
     assert costs.rows == costs.pair.rows == entities.count()
 
 
@@ -212,9 +209,6 @@ def test_mistakes_are_refused_before_any_row_moves(entities):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", sketches="here.json")
     with pytest.raises(UnknownNameError, match="There are: auto, posg"):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", scheme="pkg")
-    taken = entities.withColumn("__unskew_hash", F.lit(1))
-    with pytest.raises(ParameterError, match="__unskew_hash"):
-        unskew.mapInArrow(taken, doubled, SCHEMA, cost_key="entity")
 
 
 def test_rows_go_by_cost_where_the_scheme_says_so_though_it_does_not_pay(entities):
@@ -223,10 +217,10 @@ def test_rows_go_by_cost_where_the_scheme_says_so_though_it_does_not_pay(entitie
         entities, doubled, SCHEMA, cost_key="entity", workers=3, scheme="posg", say=said.append
     )
     assert rows_of(mapped) == rows_of(entities.mapInArrow(doubled, SCHEMA))
-    assert "does not pay" in said[0]
+    assert said == ["cost-aware scheduling used: scheme='posg' was given"]
     stream = MappedStream(entities, _work(entities), None, print, always=True)
     stream.process(entities, 0, lambda result, number: result.collect())
-    assert stream.verdict() == Verdict(True, "scheme='posg' was given")
+    assert stream.forecast() == BreakEven(True, "scheme='posg' was given")
 
 
 def test_every_task_reports_its_rows(entities):
@@ -237,11 +231,11 @@ def test_every_task_reports_its_rows(entities):
     assert stream.last.loads.size == 5  # the empty partition has nothing to report
 
 
-def _work(rows: DataFrame) -> Work:
-    return Work.of(rows, doubled, SCHEMA, "arrow", "entity", 2)
+def _work(rows: DataFrame) -> CostAwareMap:
+    return CostAwareMap.of(rows, doubled, SCHEMA, "arrow", "entity", 2)
 
 
-@pytest.mark.usefixtures("verdict")
+@pytest.mark.usefixtures("decision")
 def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(spark, entities, tmp_path):
     entities.repartition(6).write.parquet(str(tmp_path / "in"))
     sketches = tmp_path / "costs.json"
@@ -278,7 +272,7 @@ def test_a_stream_that_nobody_reads_learns_nothing(entities, monkeypatch):
     stream = MappedStream(entities, _work(entities), None, print)
     stream.process(entities, 0, lambda result, number: None)
     assert stream.last is None
-    assert not stream.verdict().pays
+    assert not stream.forecast().pays
 
 
 def test_old_costs_fade_and_a_foreign_file_is_refused(entities, tmp_path: Path):
@@ -292,5 +286,5 @@ def test_old_costs_fade_and_a_foreign_file_is_refused(entities, tmp_path: Path):
     wrong = tmp_path / "costs.json"
     for text in ("{}", CostPair(CostShape()).to_json()):
         wrong.write_text(text)
-        with pytest.raises(InputError, match="learn anew"):
+        with pytest.raises(InputError, match="delete it"):
             MappedStream(entities, _work(entities), wrong, print)

@@ -1,24 +1,28 @@
-"""Rows on their way to a function whose cost depends on them: routed, timed, observed."""
+"""The cost-aware map: rows routed by expected cost, timed and observed, and whether that pays."""
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from unskew._spark.costs.samples import JobCosts, TaskCosts, read
-from unskew._spark.costs.timer import COSTS, HASH, PART, ArrowBatches, Kind, PandasFrames, timed
+from unskew._spark.costs.timer import ArrowBatches, BatchKind, PandasFrames, timed
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, check_rows
 from unskew._spark.frames.physical_plan import check_order_may_matter
 from unskew._spark.frames.schemas import struct_of
 from unskew._spark.routing.costliest_first import CostliestFirst
 from unskew._spark.routing.online import routed_by_task
-from unskew.errors import ParameterError, ParameterTypeError
+from unskew.errors import ParameterTypeError
+from unskew.kernels.cost_pair import Floats
 from unskew.partitioners import Proactive, ShuffleGrouping
 from unskew.partitioners.contract import check_workers
 from unskew.sketches.cost_pair import CostPair, CostShape
@@ -26,13 +30,20 @@ from unskew.sketches.cost_pair import CostPair, CostShape
 SHAPE = CostShape(epsilon=0.002)
 """Larger matrices than the paper's: here they travel once a batch, and most cells are empty."""
 
+EXPLAINED = 0.05
+"""Below this share of explained variance the key says nothing about the cost."""
+
+_SHUFFLE = 0.3  # Seconds that one more stage takes, whatever its size.
+_PER_ROW = 4e-6  # Seconds to route, write and read a row of ordinary width.
+_GAIN = 0.97  # Forecasts err: only a clear gain is worth a shuffle.
+
 Function = Callable[[Iterator[Any]], Iterator[Any]]
 CostKey = str | Sequence[str] | Column
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """A user's function with its result's schema, as `mapInArrow` or `mapInPandas` has it."""
+class CostAwareMap:
+    """A user's function with its result's schema, as `mapInArrow` or `mapInPandas` takes it."""
 
     function: Function
     schema: StructType
@@ -40,6 +51,8 @@ class Work:
     cost_key: CostKey
     workers: int
     shape: CostShape
+    costs: str
+    """The helper column in which tasks return what they measured."""
 
     @classmethod
     def of(
@@ -50,20 +63,18 @@ class Work:
         form: Literal["arrow", "pandas"],
         cost_key: CostKey,
         workers: int | None,
-    ) -> Work:
-        """Check everything before any row moves."""
+    ) -> CostAwareMap:
+        """Check all arguments before any job runs."""
         check_rows("df", rows)
         if not callable(function):
             raise ParameterTypeError("func", function, "a function of an iterator of batches")
         parsed = struct_of(schema)
-        for name in (HASH, PART, COSTS):
-            if name in rows.columns or name in parsed.names:
-                raise ParameterError(f"a column is called {name!r}, a name that unskew needs")
         count = slots(rows) if workers is None else workers
         check_workers(count)
-        work = cls(function, parsed, form, cost_key, count, SHAPE)
-        rows.select(work.hash_of(rows))  # refuses unknown columns and types without a hash
-        return work
+        costs = helper_name("costs", parsed.names)
+        made = cls(function, parsed, form, cost_key, count, SHAPE, costs)
+        rows.select(made.hash_of(rows))  # raises for unknown columns and types without a hash
+        return made
 
     def hash_of(self, rows: DataFrame) -> Column:
         """The hash of the cost key, a column or an expression."""
@@ -72,31 +83,37 @@ class Work:
         return KeyColumns.of(rows, self.cost_key).hash
 
     def alone(self, rows: DataFrame) -> DataFrame:
-        """What Spark does without us."""
+        """Plain Spark's map."""
         return self._map(rows, self.function, self.schema)
 
     def dealt(self, rows: DataFrame, worker: Column) -> DataFrame:
-        """The function on rows that go where `worker` says, once."""
+        """The map of rows placed by `worker`, without timing."""
         return self.alone(_placed(rows, worker, self.workers))
 
     def timed(self, rows: DataFrame, worker: Column | None) -> DataFrame:
-        """The same, timed; what each task learned is on one of its rows, in the column `COSTS`."""
-        marked = rows.withColumn(HASH, self.hash_of(rows)).withColumn(PART, F.spark_partition_id())
+        """The timed map; each task's measurements are on one of its rows, in the column `costs`."""
+        hashed, part = helper_name("hash", rows), helper_name("part", rows)
+        marked = rows.withColumns({hashed: self.hash_of(rows), part: F.spark_partition_id()})
         if worker is not None:
             # The helper columns stay last: the tasks find them by position.
             marked = _placed(marked, worker, self.workers)
-        kind: Kind = ArrowBatches() if self.form == "arrow" else PandasFrames(self.schema.names)
-        schema = StructType([*self.schema.fields, StructField(COSTS, BinaryType())])
+        kind: BatchKind = (
+            ArrowBatches(self.costs)
+            if self.form == "arrow"
+            else PandasFrames(self.schema.names, self.costs)
+        )
+        schema = StructType([*self.schema.fields, StructField(self.costs, BinaryType())])
         return self._map(marked, timed(self.function, kind, self.shape), schema)
 
     def watched(self, rows: DataFrame, worker: Column | None) -> tuple[DataFrame, Observation]:
-        """The same without that column; what is learned arrives with the first action."""
+        """The timed map without that column; the first action fills the observation."""
         observation = Observation()
-        seen = self.timed(rows, worker).observe(observation, F.collect_list(COSTS).alias("costs"))
-        return seen.drop(COSTS), observation
+        collected = F.collect_list(self.costs).alias("costs")
+        seen = self.timed(rows, worker).observe(observation, collected)
+        return seen.drop(self.costs), observation
 
     def learned_from(self, observation: Observation, wait: float = 10.0) -> JobCosts | None:
-        """What the tasks of a finished action learned; None if there was no action.
+        """What the tasks of a finished action measured; None if there was no action.
 
         Connect may answer without the metric: that is None too.
         """
@@ -106,11 +123,11 @@ class Work:
         return self.joined(seen["costs"])
 
     def joined(self, costs: Iterable[bytes]) -> JobCosts:
-        """What all tasks learned together."""
+        """The measurements of all tasks, merged."""
         return JobCosts.of(self.shape, map(TaskCosts.from_bytes, costs))
 
     def in_turn(self, rows: DataFrame) -> Column:
-        """Round robin, from another worker in each task."""
+        """Round robin, starting from a different worker in each task."""
         check_order_may_matter(rows, "sg")
         return routed_by_task(ShuffleGrouping(self.workers), self.hash_of(rows), True)
 
@@ -137,10 +154,81 @@ def _placed(rows: DataFrame, worker: Column, workers: int) -> DataFrame:
 
 
 def slots(rows: DataFrame) -> int:
-    """How many tasks run at a time, as far as the session tells."""
+    """How many tasks run at a time, as far as the session knows."""
     spark = rows.sparkSession
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Connect has no context, and says so with an error of its own.
         known = spark.conf.get("spark.default.parallelism", None)
         return int(known or str(spark.conf.get("spark.sql.shuffle.partitions")))
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """Whether scheduling by cost pays, and why, in one sentence."""
+
+    pays: bool
+    why: str
+
+    def __str__(self) -> str:
+        return f"cost-aware scheduling {'used' if self.pays else 'skipped'}: {self.why}"
+
+
+def break_even(costs: JobCosts, workers: int, times: float = 1.0) -> BreakEven:
+    """Forecast the end of the last task, with and without scheduling by cost.
+
+    For `times` as many rows as were measured. Without it, Spark starts a task per input partition,
+    the next one where a slot becomes free.
+    """
+    if not costs.rows or not costs.keys.size:
+        return BreakEven(False, "no rows were timed, so their costs are unknown")
+    share = explained(costs)
+    if share < EXPLAINED:
+        return BreakEven(
+            False,
+            f"the cost does not depend on the key: it explains {share:.0%} of the variance of "
+            f"{costs.keys.size} timed rows",
+        )
+    alone = makespan(costs.loads * times, workers)
+    level = float(costs.loads.sum()) * times / workers
+    rows = costs.rows * times
+    left = float(costs.seconds.std()) * math.sqrt((1 - share) * rows / workers)
+    scheduled = level + left * math.sqrt(2 * math.log(max(workers, 1)))
+    scheduled += _SHUFFLE + _PER_ROW * rows / workers
+    figures = (
+        f"{scheduled:.2g} s scheduled by cost, shuffle included, against {alone:.2g} s for the "
+        f"{costs.loads.size} partitions as they are on {workers} slots; the key explains "
+        f"{share:.0%} of the variance"
+    )
+    if scheduled > _GAIN * alone:
+        return BreakEven(False, f"no gain expected ({figures})")
+    return BreakEven(True, f"gain expected ({figures})")
+
+
+def explained(costs: JobCosts) -> float:
+    """The share of the cost's variance that the key explains.
+
+    Learned on every second sample and tested on the others, so that a key seen once does not
+    explain itself.
+    """
+    if costs.keys.size < 8:
+        return 0.0
+    pair = CostPair(costs.pair.shape)
+    pair.add(np.ascontiguousarray(costs.keys[::2]), np.ascontiguousarray(costs.seconds[::2]))
+    keys, seconds = np.ascontiguousarray(costs.keys[1::2]), costs.seconds[1::2]
+    spread = float(seconds.var())
+    if spread == 0.0:
+        return 0.0
+    return max(0.0, 1 - float(np.mean((seconds - pair.estimate(keys)) ** 2)) / spread)
+
+
+def makespan(loads: Floats, slots: int) -> float:
+    """When the last task ends if tasks start in order, each on the first free slot.
+
+    >>> makespan(np.array([3.0, 1.0, 1.0, 1.0]), slots=2)
+    3.0
+    """
+    free = [0.0] * slots
+    for load in loads.tolist():
+        heapq.heappushpop(free, free[0] + load)
+    return max(free)

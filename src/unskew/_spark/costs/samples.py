@@ -1,4 +1,4 @@
-"""What a task learned about costs, as bytes; and what all tasks learned together."""
+"""Cost samples: what one task measured, as bytes, and what all tasks of a job measured."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Observation
 
 SAMPLES = 256
-"""How many timed rows a task sends as they are, to judge the matrices by."""
+"""Timed rows that a task sends unaggregated, to test the matrices on."""
 
 logger = logging.getLogger("unskew")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TaskCosts:
-    """Matrices, a sample of timed rows, and for each input partition its rows and their cost."""
+    """One task's matrices, sample of timed rows, and rows and mean cost by input partition."""
 
     pair: CostPair
     keys: KeyHashes
@@ -45,7 +45,7 @@ class TaskCosts:
         seconds: Floats,
         rows: Mapping[int, int],
     ) -> TaskCosts:
-        """From timed rows, and how many rows there were in all."""
+        """From timed rows, and the number of all rows by input partition."""
         pair = CostPair(shape)
         pair.add(keys, seconds)
         chosen = np.unique(
@@ -57,7 +57,7 @@ class TaskCosts:
         return cls(pair, keys[chosen], seconds[chosen], dict(rows), means)
 
     def to_bytes(self) -> bytes:
-        """One Arrow record."""
+        """Serialise as one Arrow record."""
         record = {
             "shape": [self.pair.shape.epsilon, self.pair.shape.delta, float(self.pair.shape.seed)],
             "counts": self.pair.counts.ravel(),
@@ -78,7 +78,7 @@ class TaskCosts:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> TaskCosts:
-        """What `to_bytes` wrote."""
+        """Read what `to_bytes` wrote."""
         (batch,) = pa.ipc.open_stream(data)
         record = {name: batch[name][0].values.to_numpy() for name in batch.schema.names}
         epsilon, delta, seed = record["shape"].tolist()
@@ -99,7 +99,7 @@ class TaskCosts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JobCosts:
-    """What all tasks of a job learned."""
+    """The measurements of all tasks of a job."""
 
     pair: CostPair
     keys: KeyHashes
@@ -110,7 +110,7 @@ class JobCosts:
 
     @classmethod
     def of(cls, shape: CostShape, tasks: Iterable[TaskCosts]) -> JobCosts:
-        """Merge; rows of a partition that no task timed cost the mean."""
+        """Merge; rows of a partition that no task timed count with the mean cost."""
         pair, rows, spent, timed = CostPair(shape), {}, {}, {}  # type: ignore[var-annotated]
         keys, seconds = [np.empty(0, np.uint64)], [np.empty(0)]
         for task in tasks:
@@ -136,9 +136,9 @@ class JobCosts:
 
 
 def read(observation: Observation, wait: float) -> dict[str, Any] | None:
-    """What an observation saw; None if no action has run on its rows within `wait` seconds.
+    """The metrics of an observation; None if no action has run on its rows within `wait` seconds.
 
-    `Observation.get` would wait for ever.
+    `Observation.get` would wait forever.
     """
     found: list[dict[str, Any]] = []
     reader = threading.Thread(target=lambda: found.append(observation.get), daemon=True)

@@ -1,9 +1,9 @@
-"""What rows cost, measured inside the tasks and brought back with the result.
+"""A timer inside the tasks: measures what rows cost and returns it with the result.
 
 A task hands the user's function small parts of each batch and times each part, until it has timed
 enough; the first parts are single rows, and parts grow while they take less than a millisecond.
-What it learned rides on the last row of its result, in a column that is dropped after a Spark
-observation has read it. Nothing is computed twice.
+The measurements are on the last row of the task's result, in a column that is dropped after a
+Spark observation has read it. Nothing is computed twice.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from unskew.kernels import KeyHashes
 from unskew.kernels.cost_pair import Floats
 from unskew.sketches.cost_pair import CostShape
 
-HASH, PART, COSTS = "__unskew_hash", "__unskew_part", "__unskew_costs"
-"""Helper columns: the cost key's hash and the input partition go in, what was learned comes out."""
-
 MOST_PARTS = 1024
 """How many parts a task times. Each costs a call: 2 µs of ours for Arrow, 140 µs for pandas."""
 
 _SHORT, _LONG = 0.5e-3, 2e-3  # A part should take about a millisecond.
 
 
-class Kind(Protocol):
-    """How to handle batches of one kind."""
+class BatchKind(Protocol):
+    """Operations on the batches of one kind, Arrow or pandas.
+
+    The last two columns of a batch are helpers: the cost key's hash and the input partition.
+    """
 
     def split(self, batch: Any) -> tuple[Any, KeyHashes, Floats]:
         """The user's rows, their hashes and the input partitions they come from."""
@@ -41,18 +41,18 @@ class Kind(Protocol):
         ...
 
     def count(self, out: Any) -> int | None:
-        """How many rows a result has; None if it is none, which Spark itself will refuse."""
+        """How many rows a result has; None for what is not a batch, which Spark will refuse."""
         ...
 
     def with_costs(self, out: Any, costs: bytes | None) -> Any:
-        """A result with the helper column: `costs` on the last row, else null."""
+        """A result with the costs column: `costs` on the last row, null on all others."""
         ...
 
 
 class Timer:
-    """Cuts a task's batches into parts and times each."""
+    """Cuts the batches of a task into parts and times each part."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: BatchKind) -> None:
         self.kind = kind
         self.parts = 0
         self.outside = 0.0
@@ -91,7 +91,7 @@ class Timer:
             self._rows[int(origin)] = self._rows.get(int(origin), 0) + int(rows)
 
     def costs(self, shape: CostShape) -> TaskCosts:
-        """What was learned."""
+        """The measurements of the task."""
         sizes = [hashes.size for hashes, _, _ in self._timed]
         return TaskCosts.of(
             shape,
@@ -103,9 +103,9 @@ class Timer:
 
 
 def timed(
-    function: Callable[[Iterator[Any]], Iterator[Any]], kind: Kind, shape: CostShape
+    function: Callable[[Iterator[Any]], Iterator[Any]], kind: BatchKind, shape: CostShape
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The user's function, timed. Its errors pass through as they are."""
+    """Wrap the user's function in a timer; its errors pass through unchanged."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         timer = Timer(kind)
@@ -126,7 +126,10 @@ def timed(
 
 
 class ArrowBatches:
-    """Batches of `mapInArrow`."""
+    """Batches of `mapInArrow`; `costs` is the name of the costs column."""
+
+    def __init__(self, costs: str) -> None:
+        self.costs = costs
 
     def split(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, KeyHashes, Floats]:
         """The helper columns are the last two."""
@@ -137,7 +140,7 @@ class ArrowBatches:
         return (
             batch.select(names) if len(set(names)) == count else _first(batch, count),
             hashes,
-            (origins),
+            origins,
         )
 
     def part(self, rows: pa.RecordBatch, start: int, size: int) -> pa.RecordBatch:
@@ -149,9 +152,9 @@ class ArrowBatches:
         return int(out.num_rows) if isinstance(out, pa.RecordBatch) else None
 
     def with_costs(self, out: pa.RecordBatch, costs: bytes | None) -> pa.RecordBatch:
-        """Append the helper column."""
+        """Append the costs column."""
         extra = pa.array([None] * (out.num_rows - 1) + [costs], pa.binary())
-        return pa.RecordBatch.from_arrays([*out.columns, extra], [*out.schema.names, COSTS])
+        return pa.RecordBatch.from_arrays([*out.columns, extra], [*out.schema.names, self.costs])
 
 
 def _first(batch: pa.RecordBatch, count: int) -> pa.RecordBatch:
@@ -161,10 +164,11 @@ def _first(batch: pa.RecordBatch, count: int) -> pa.RecordBatch:
 
 
 class PandasFrames:
-    """Batches of `mapInPandas`; `names` are the result's columns."""
+    """Batches of `mapInPandas`; `names` are the result's columns, `costs` is the costs column."""
 
-    def __init__(self, names: list[str]) -> None:
+    def __init__(self, names: list[str], costs: str) -> None:
         self.names = names
+        self.costs = costs
 
     def split(self, batch: Any) -> tuple[Any, KeyHashes, Floats]:
         """The helper columns are the last two."""
@@ -180,9 +184,9 @@ class PandasFrames:
         return len(out) if type(out).__name__ == "DataFrame" else None
 
     def with_costs(self, out: Any, costs: bytes | None) -> Any:
-        """Append the helper column; columns without names go by position, as Spark has it."""
+        """Append the costs column; columns without names go by position, as in Spark."""
         if len(out.columns) == len(self.names) and not any(
             isinstance(name, str) for name in out.columns
         ):
             out = out.set_axis(self.names, axis=1)
-        return out.assign(**{COSTS: [None] * (len(out) - 1) + [costs]})
+        return out.assign(**{self.costs: [None] * (len(out) - 1) + [costs]})

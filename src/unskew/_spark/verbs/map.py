@@ -1,4 +1,4 @@
-"""`mapInArrow` and `mapInPandas` for functions whose cost depends on the row."""
+"""`mapInArrow` and `mapInPandas` for rows that differ in cost, on batches and streams."""
 
 from __future__ import annotations
 
@@ -7,21 +7,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
-from unskew._spark.costs.break_even import judge
-from unskew._spark.costs.cost_aware_map import CostKey, Function, Work
-from unskew._spark.costs.samples import logger
-from unskew._spark.costs.timer import COSTS
+from unskew._spark.costs.cost_aware_map import (
+    BreakEven,
+    CostAwareMap,
+    CostKey,
+    Function,
+    break_even,
+)
+from unskew._spark.costs.samples import JobCosts, logger
 from unskew._spark.frames.keys import content_hash
 from unskew._spark.frames.physical_plan import is_replayable, physical_plan
-from unskew._spark.streaming.map import MappedStream
 from unskew.checking import check_number
-from unskew.errors import ParameterError, UnknownNameError
+from unskew.errors import InputError, ParameterError, UnknownNameError
+from unskew.sketches.cost_pair import CostPair, CostShape
 
 Scheme: TypeAlias = Literal["auto", "posg"]
+Sink = Callable[[DataFrame, int], None]
+
+_REQUESTED = BreakEven(True, "scheme='posg' was given")
+
+REMEMBERED = 1 << 16
+"""Timed rows after which older ones count half: costs drift."""
 
 _SHARES = 1 << 16
 # Plans that give the same rows whenever they run: scans and plain expressions.
@@ -42,12 +54,12 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     sketches: str | Path | None = None,
     say: Callable[[str], None] = logger.info,
 ) -> DataFrame | MappedStream:
-    """`df.mapInArrow(func, schema)`, its rows dealt to tasks by what they will cost.
+    """`df.mapInArrow(func, schema)`, with rows assigned to tasks by their expected cost.
 
-    A share `learn` of the rows is run right away, dealt evenly, and timed by `cost_key`: a column,
+    A share `learn` of the rows is run right away, spread evenly, and timed by `cost_key`: a column,
     columns, or an expression such as `F.length("text") / 1000`. Its result is kept (a local
-    checkpoint), not computed again. The rest is dealt to `workers` tasks by expected cost, or left
-    to plain Spark where a forecast says that this does not pay; `say` is told which and why.
+    checkpoint), not computed again. The rest is assigned to `workers` tasks by expected cost, or
+    left to plain Spark where the forecast expects no gain; `say` is told which and why.
 
     When: rows are independent, cost milliseconds or more, and their cost depends on something that
         a column tells. Not for cheap functions: the shuffle costs more than it levels.
@@ -73,7 +85,8 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     sketches : str or Path, optional
         The file in which a stream keeps what it has learned.
     say : callable
-        Is told whether it pays, and why; the log `unskew` if not given.
+        Gets one line: whether scheduling by cost is used, and why; the log `unskew` if not
+        given.
 
     Returns
     -------
@@ -95,7 +108,7 @@ def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
     sketches: str | Path | None = None,
     say: Callable[[str], None] = logger.info,
 ) -> DataFrame | MappedStream:
-    """`df.mapInPandas(func, schema)`, its rows dealt to tasks by what they will cost.
+    """`df.mapInPandas(func, schema)`, with rows assigned to tasks by their expected cost.
 
     As `mapInArrow` in everything else.
     """
@@ -120,7 +133,7 @@ def _mapped(
     if scheme not in get_args(Scheme):
         raise UnknownNameError("scheme", scheme, get_args(Scheme))
     always = scheme == "posg"
-    work = Work.of(df, func, schema, form, cost_key, workers)
+    work = CostAwareMap.of(df, func, schema, form, cost_key, workers)
     if df.isStreaming:
         return MappedStream(df, work, None if sketches is None else Path(sketches), say, always)
     if sketches is not None:
@@ -129,9 +142,9 @@ def _mapped(
 
 
 def _map_batch(
-    df: DataFrame, work: Work, learn: float, say: Callable[[str], None], always: bool
+    df: DataFrame, work: CostAwareMap, learn: float, say: Callable[[str], None], always: bool
 ) -> DataFrame:
-    """Run a slice and learn, then deal the rest."""
+    """Run and time a slice, then assign the rest by what was learned."""
     # Cut in two, the rows are computed twice, and both times they must be the same.
     rows = df if gives_the_same_rows(df) else df.localCheckpoint(eager=False)
     drawn = _draw(rows, _SHARES, salt=1)
@@ -140,11 +153,12 @@ def _map_batch(
     # Kept with the column of costs, which is then read from there: Spark Connect does not bring
     # back what is observed while a checkpoint is written.
     kept = work.timed(first, spread).localCheckpoint(eager=True)
-    costs = work.joined(row[COSTS] for row in kept.select(COSTS).dropna().collect())
-    done = kept.drop(COSTS)
-    verdict = judge(costs, work.workers, times=(1 - learn) / learn)
-    say(f"posg {'pays' if verdict.pays else 'does not pay'}: {verdict.why}")
-    if not (verdict.pays or always):
+    costs = work.joined(row[0] for row in kept.select(work.costs).dropna().collect())
+    done = kept.drop(work.costs)
+    times = (1 - learn) / learn
+    forecast = _REQUESTED if always else break_even(costs, work.workers, times)
+    say(str(forecast))
+    if not forecast.pays:
         return done.union(work.alone(rest))
     return done.union(work.dealt(rest, work.by_cost(rest, costs.pair)))
 
@@ -168,3 +182,97 @@ def gives_the_same_rows(rows: DataFrame) -> bool:
     return all(_SCANS.match(line) or _PLAIN.match(line) for line in lines) and not any(
         _RANDOM.search(line) for line in lines
     )
+
+
+class MappedStream:
+    """A mapped stream: each micro-batch is scheduled by what the batches before it cost.
+
+    A streaming plan is fixed when it starts, so what is learned between batches is applied inside
+    `foreachBatch`: give it a sink and start the writer it returns.
+
+    When: micro-batches of seconds of work whose cost a column tells. Batches that do not pay, by
+        the forecast from the batch before, are left to plain Spark and timed all the same.
+    Cost: a shuffle of each batch that pays; at most 1,024 more calls of the function per task.
+    """
+
+    def __init__(
+        self,
+        rows: DataFrame,
+        work: CostAwareMap,
+        sketches: Path | None,
+        say: Callable[[str], None],
+        always: bool = False,
+    ) -> None:
+        self.rows = rows
+        self.work = work
+        self.sketches = sketches
+        self.say = say
+        self.always = always
+        self.pair = _load(sketches, work.shape) or CostPair(work.shape)
+        self.last: JobCosts | None = None
+        """What the last batch cost."""
+
+    def foreachBatch(self, sink: Sink) -> DataStreamWriter:  # noqa: N802 - Spark's name
+        """A writer that gives `sink` each batch's result; set trigger and checkpoint, and start it.
+
+        `sink(result, batch_id)` should run one action on the result. A second one computes it
+        again, as with any DataFrame; costs are learned from the first.
+        """
+        return self.rows.writeStream.foreachBatch(
+            lambda batch, number: self.process(batch, number, sink)
+        )
+
+    def process(self, batch: DataFrame, number: int, sink: Sink) -> None:
+        """Route one batch, give the sink its result, learn from it."""
+        forecast = self.forecast()
+        self.say(f"batch {number}: {forecast}")
+        worker = self.work.by_cost(batch, self.pair) if forecast.pays else None
+        result, observation = self.work.watched(batch, worker)
+        sink(result, number)
+        self.learn(self.work.learned_from(observation))
+
+    def forecast(self) -> BreakEven:
+        """Whether the next batch will be scheduled by cost, and why."""
+        if self.always and self.pair.rows:
+            return _REQUESTED
+        if self.last is not None:
+            return break_even(self.last, self.work.workers)
+        if self.pair.rows:
+            return BreakEven(True, f"{self.pair.rows} timed rows are remembered from earlier")
+        return BreakEven(False, "nothing is known about the costs yet")
+
+    def learn(self, costs: JobCosts | None) -> None:
+        """Remember what a batch cost; with `sketches` also across restarts."""
+        if costs is None or not costs.keys.size:
+            return
+        self.last = costs
+        self.pair = _aged(self.pair).merge(costs.pair)
+        if self.sketches is not None:
+            unfinished = self.sketches.with_suffix(".unfinished")
+            unfinished.write_text(self.pair.to_json())
+            unfinished.replace(self.sketches)
+
+
+def _aged(pair: CostPair) -> CostPair:
+    """Halve every cell, rounding up, at the same mean cost."""
+    if pair.rows <= REMEMBERED:
+        return pair
+    counts = (pair.counts + 1) // 2
+    return CostPair(pair.shape, counts, pair.costs * counts / np.maximum(pair.counts, 1))
+
+
+def _load(path: Path | None, shape: CostShape) -> CostPair | None:
+    if path is None or not path.exists():
+        return None
+    try:
+        pair = CostPair.from_json(path.read_text())
+    except (ValueError, KeyError) as error:
+        raise InputError(
+            f"{path} does not hold the costs of a stream ({error}); delete it to start afresh"
+        ) from error
+    if pair.shape != shape:
+        raise InputError(
+            f"{path} holds matrices of {pair.shape}, and this version's are of {shape}; "
+            "delete it to start afresh"
+        )
+    return pair

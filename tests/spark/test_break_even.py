@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unskew._spark.costs.break_even import explained, judge
+from unskew._spark.costs.cost_aware_map import break_even, explained
 from unskew._spark.costs.samples import JobCosts, TaskCosts
 from unskew._spark.costs.timer import ArrowBatches, Timer, timed
 from unskew.hashing import hash_ids
@@ -50,26 +50,26 @@ def test_a_key_that_tells_the_cost_explains_it_and_another_does_not():
 
 def test_pays_where_partitions_are_uneven():
     uneven = np.where(IDS < 3, 0, 1 + np.arange(400) % 3)
-    verdict = judge(job(BY_KEY, IDS, uneven), workers=4)
-    assert verdict.pays
-    assert "forecast" in verdict.why
+    forecast = break_even(job(BY_KEY, IDS, uneven), workers=4)
+    assert forecast.pays
+    assert "gain expected" in str(forecast)
 
 
 def test_does_not_pay_where_many_small_partitions_do_as_well():
-    verdict = judge(job(BY_KEY, IDS, np.arange(400) % 64), workers=4)
-    assert not verdict.pays
-    assert "64 partitions" in verdict.why
+    forecast = break_even(job(BY_KEY, IDS, np.arange(400) % 64), workers=4)
+    assert not forecast.pays
+    assert "64 partitions" in forecast.why
 
 
 def test_does_not_pay_where_the_key_does_not_tell_the_cost():
-    verdict = judge(job(np.full(400, 0.01), IDS, np.where(IDS < 15, 0, 1)), workers=4)
-    assert not verdict.pays
-    assert "does not depend on the key" in verdict.why
+    forecast = break_even(job(np.full(400, 0.01), IDS, np.where(IDS < 15, 0, 1)), workers=4)
+    assert not forecast.pays
+    assert "does not depend on the key" in forecast.why
 
 
 def test_does_not_pay_without_rows():
     none = job(BY_KEY[:0], IDS[:0], np.empty(0, int))
-    assert not judge(none, workers=4).pays
+    assert not break_even(none, workers=4).pays
 
 
 def batches(*sizes: int) -> list[pa.RecordBatch]:
@@ -86,7 +86,7 @@ def batches(*sizes: int) -> list[pa.RecordBatch]:
 
 
 def test_parts_begin_with_single_rows_and_cover_every_row_in_order():
-    parts = list(Timer(ArrowBatches()).feed(iter(batches(5000, 0, 7))))
+    parts = list(Timer(ArrowBatches("costs")).feed(iter(batches(5000, 0, 7))))
     assert parts[0].num_rows == 1
     assert max(part.num_rows for part in parts) > 1
     assert [n for part in parts for n in part.column("id").to_pylist()] == [
@@ -116,7 +116,7 @@ def test_costs_belong_to_the_key_and_waiting_for_spark_does_not_count(monkeypatc
     clock = Clock()
     monkeypatch.setattr("unskew._spark.costs.timer.time", clock)
     out = []
-    for batch in timed(clock.work, ArrowBatches(), CostShape())(iter(batches(30))):
+    for batch in timed(clock.work, ArrowBatches("costs"), CostShape())(iter(batches(30))):
         out.append(batch)
         clock.now += 5.0
     learned = TaskCosts.from_bytes(out[-1].column(1).to_pylist()[-1])
@@ -127,12 +127,12 @@ def test_costs_belong_to_the_key_and_waiting_for_spark_does_not_count(monkeypatc
 def test_after_enough_parts_batches_pass_whole(monkeypatch):
     monkeypatch.setattr("unskew._spark.costs.timer.MOST_PARTS", 3)
     monkeypatch.setattr("unskew._spark.costs.timer._SHORT", 0.0)
-    sizes = [part.num_rows for part in Timer(ArrowBatches()).feed(iter(batches(50, 60)))]
+    sizes = [part.num_rows for part in Timer(ArrowBatches("costs")).feed(iter(batches(50, 60)))]
     assert sizes == [1, 1, 1, 47, 60]
 
 
 def test_what_was_learned_rides_on_the_last_row_only():
-    run = timed(lambda parts: parts, ArrowBatches(), CostShape())
+    run = timed(lambda parts: parts, ArrowBatches("costs"), CostShape())
     out = list(run(iter(batches(10))))
     costs = [cell for batch in out for cell in batch.column(1).to_pylist()]
     assert costs[:-1] == [None] * 9
@@ -140,5 +140,5 @@ def test_what_was_learned_rides_on_the_last_row_only():
 
 
 def test_what_is_not_a_batch_is_left_for_spark_to_refuse():
-    run = timed(lambda parts: iter(["not a batch"]), ArrowBatches(), CostShape())
+    run = timed(lambda parts: iter(["not a batch"]), ArrowBatches("costs"), CostShape())
     assert list(run(iter(batches(1)))) == ["not a batch"]
