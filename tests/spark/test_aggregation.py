@@ -198,7 +198,7 @@ def test_bad_requests_are_refused_before_any_job(spark, frame):
                 identity, ids.schema, merge=lambda rows: rows.rename(columns={"id": "x"})
             ),
             SchemaError,
-            "merge returned the columns x, word",
+            "the result of merge has the fields x, word",
         ),
         (
             lambda: unskew.groupBy(frame, "pair").applyInPandas(

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unskew._spark.streaming.replan.planners import TOLERATED, VIRTUAL, Outcome, VirtualWorkers
+from unskew._spark.streaming.replan.planners import TOLERATED, VIRTUAL, BatchOutcome, VirtualWorkers
 
 
 def took(seconds):
     seconds = np.asarray(seconds, dtype=float)
-    return Outcome(seconds, np.full(seconds.size, 1000.0), seconds.max())
+    return BatchOutcome(seconds, np.full(seconds.size, 1000.0), seconds.max())
 
 
 def never():

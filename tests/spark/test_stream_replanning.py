@@ -10,8 +10,7 @@ from tests.spark.streams import read_batches, write_batches
 from tests.spark.test_aggregation import PYTHON, check_against_each_group
 
 import unskew
-from unskew._spark.streaming.replan import partial_store as kept_parts
-from unskew._spark.streaming.replan import trial as choosing
+from unskew._spark.streaming.replan import partial_store, trial
 from unskew.errors import InputError, ParameterError
 
 pytestmark = pytest.mark.spark
@@ -28,7 +27,7 @@ def test_a_changing_plan_counts_every_row_once(spark, tmp_path, monkeypatch):
         with pytest.raises(ParameterError, match="classic session"):
             stream_of(tmp_path / "store")
         return
-    monkeypatch.setattr(kept_parts, "SNAPSHOT", 2)
+    monkeypatch.setattr(partial_store, "SNAPSHOT", 2)
     rows = [tuple(row) for row in awkward(spark, 160).collect()]
     schema = write_batches(spark, tmp_path / "in", SCHEMA, [rows[:50], rows[50:90]])
     merged = stream_of(tmp_path / "store")
@@ -63,11 +62,11 @@ def test_virtual_workers_move_between_batches_and_every_row_counts_once(spark, t
     assert sum(sum(record.loads) for record in merged.heard) == 160
 
 
-def test_auto_tries_all_ways_and_every_row_counts_once(spark, tmp_path, monkeypatch):
+def test_auto_tries_all_strategies_and_every_row_counts_once(spark, tmp_path, monkeypatch):
     if is_remote():
         pytest.skip("replanned refuses Spark Connect: its plan is the driver's")
-    monkeypatch.setattr(choosing, "UNEQUAL", 0.0)
-    monkeypatch.setattr(choosing, "TRIAL", 2)
+    monkeypatch.setattr(trial, "UNEQUAL", 0.0)
+    monkeypatch.setattr(trial, "TRIAL", 2)
     rows = [tuple(row) for row in awkward(spark, 160).collect()]
     cuts = range(0, 160, 20)
     write_batches(spark, tmp_path / "in", SCHEMA, [rows[cut : cut + 20] for cut in cuts])
@@ -107,7 +106,7 @@ def test_what_cannot_be_kept_in_parts_is_refused(spark, tmp_path):
         return
     schema = write_batches(spark, tmp_path / "in", SCHEMA, [])
     stream = read_batches(spark, tmp_path / "in", schema)
-    with pytest.raises(ParameterError, match="kept in parts"):
+    with pytest.raises(ParameterError, match="no partial results to store"):
         unskew.streaming.groupBy(stream, "word").replanned("store", F.sum("id"))
     with pytest.raises(ParameterError, match="its own plan"):
         unskew.streaming.groupBy(stream, "word", scheme="pkg").replanned("store", n=unskew.count())

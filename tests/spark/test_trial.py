@@ -1,4 +1,4 @@
-"""A replanned stream takes the way that took least, once its workers prove unequal."""
+"""A replanned stream takes the fastest strategy, once its workers prove unequal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from unskew._spark.streaming.replan.planners import Outcome
-from unskew._spark.streaming.replan.trial import TRIAL, Choosing, Way
+from unskew._spark.streaming.replan.planners import BatchOutcome
+from unskew._spark.streaming.replan.trial import TRIAL, BestOfTrials, Strategy
 from unskew.partitioners import KeyGrouping
 
 EVEN, UNEVEN = [1.0, 1.0, 1.1, 0.9], [1.0, 1.0, 3.0, 1.0]
@@ -22,7 +22,7 @@ class Fixed:
     workers: int = 4
     pinned: bool = False
     table_size: int = 0
-    learned: list[Outcome] = field(default_factory=list)
+    learned: list[BatchOutcome] = field(default_factory=list)
 
     def partitioner(self):
         return KeyGrouping(self.workers)
@@ -32,69 +32,69 @@ class Fixed:
 
 
 @pytest.fixture
-def choosing():
-    return Choosing([Way(name, Fixed()) for name in PLACES])
+def trial():
+    return BestOfTrials([Strategy(name, Fixed()) for name in PLACES])
 
 
-def batch(choosing, seconds, took):
-    outcome = Outcome(np.array(seconds), np.full(len(seconds), 100.0), took)
-    choosing.learn(outcome, lambda: pytest.fail("nobody asked for counts"))
+def batch(trial, seconds, took):
+    outcome = BatchOutcome(np.array(seconds), np.full(len(seconds), 100.0), took)
+    trial.learn(outcome, lambda: pytest.fail("nobody asked for counts"))
 
 
-def try_all(choosing, times):
+def try_all(trial, times):
     for took in times:
         for _ in range(TRIAL):
-            batch(choosing, UNEVEN, took)
+            batch(trial, UNEVEN, took)
 
 
-def test_even_workers_stay_with_the_first_way(choosing):
+def test_even_workers_keep_the_first_strategy(trial):
     for _ in range(20):
-        batch(choosing, EVEN, 1.0)
+        batch(trial, EVEN, 1.0)
     # One bad batch is no reason.
-    batch(choosing, UNEVEN, 5.0)
-    batch(choosing, EVEN, 1.0)
-    batch(choosing, UNEVEN, 5.0)
-    assert choosing.now.name == "first"
-    assert len(choosing.now.planner.learned) == 23
+    batch(trial, UNEVEN, 5.0)
+    batch(trial, EVEN, 1.0)
+    batch(trial, UNEVEN, 5.0)
+    assert trial.now.name == "first"
+    assert len(trial.now.planner.learned) == 23
 
 
 @pytest.mark.parametrize(("times", "best"), [((3, 2, 4), "second"), ((3, 2, 1), "third"),
                                              ((1, 2, 3), "first")])  # fmt: skip
-def test_all_ways_are_tried_and_the_best_is_kept(choosing, times, best):
-    batch(choosing, UNEVEN, 3.0)
-    batch(choosing, UNEVEN, 3.0)
-    try_all(choosing, times)
-    assert choosing.now.name == best
+def test_all_strategies_are_tried_and_the_best_is_kept(trial, times, best):
+    batch(trial, UNEVEN, 3.0)
+    batch(trial, UNEVEN, 3.0)
+    try_all(trial, times)
+    assert trial.now.name == best
     for _ in range(10):
-        batch(choosing, UNEVEN, min(times) * 1.2)
-    assert choosing.now.name == best
-    assert [len(way.planner.learned) for way in choosing.ways if way.name != best] == [
-        TRIAL + 2 * (way.name == "first") for way in choosing.ways if way.name != best
+        batch(trial, UNEVEN, min(times) * 1.2)
+    assert trial.now.name == best
+    assert [len(each.planner.learned) for each in trial.strategies if each.name != best] == [
+        TRIAL + 2 * (each.name == "first") for each in trial.strategies if each.name != best
     ]
 
 
-def test_a_way_that_got_slower_is_tried_against_the_others_again(choosing):
-    batch(choosing, UNEVEN, 3.0)
-    batch(choosing, UNEVEN, 3.0)
-    try_all(choosing, (3, 2, 4))
-    batch(choosing, UNEVEN, 9.0)
-    batch(choosing, UNEVEN, 9.0)
-    assert choosing.now.name == "first"
-    try_all(choosing, (9, 9, 5))
-    assert choosing.now.name == "third"
+def test_a_strategy_that_got_slower_is_tried_against_the_others_again(trial):
+    batch(trial, UNEVEN, 3.0)
+    batch(trial, UNEVEN, 3.0)
+    try_all(trial, (3, 2, 4))
+    batch(trial, UNEVEN, 9.0)
+    batch(trial, UNEVEN, 9.0)
+    assert trial.now.name == "first"
+    try_all(trial, (9, 9, 5))
+    assert trial.now.name == "third"
 
 
-def test_the_first_batch_of_a_trial_does_not_count(choosing):
-    batch(choosing, UNEVEN, 3.0)
-    batch(choosing, UNEVEN, 3.0)
+def test_the_first_batch_of_a_trial_does_not_count(trial):
+    batch(trial, UNEVEN, 3.0)
+    batch(trial, UNEVEN, 3.0)
     for took in ((1, 9, 9), (9, 5, 5), (1, 9, 9)):
         for each in took:
-            batch(choosing, UNEVEN, each)
-    assert choosing.now.name == "second"
+            batch(trial, UNEVEN, each)
+    assert trial.now.name == "second"
 
 
-def test_the_ways_of_a_stream():
-    choosing = Choosing.of(3)
-    assert [way.planner.workers for way in choosing.ways] == [3, 15, 3]
-    assert [way.planner.pinned for way in choosing.ways] == [False, False, True]
-    assert choosing.workers == choosing.partitioner().workers == 3
+def test_the_strategies_of_a_stream():
+    trial = BestOfTrials.of(3)
+    assert [each.planner.workers for each in trial.strategies] == [3, 15, 3]
+    assert [each.planner.pinned for each in trial.strategies] == [False, False, True]
+    assert trial.workers == trial.partitioner().workers == 3

@@ -1,1 +1,1 @@
-"""Rows that differ in cost: measured, sampled, and scheduled by it."""
+"""Rows that differ in cost: timed, sampled, and scheduled by their cost."""

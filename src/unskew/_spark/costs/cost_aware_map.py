@@ -37,7 +37,7 @@ _SHUFFLE = 0.3  # Seconds that one more stage takes, whatever its size.
 _PER_ROW = 4e-6  # Seconds to route, write and read a row of ordinary width.
 _GAIN = 0.97  # Forecasts err: only a clear gain is worth a shuffle.
 
-Function = Callable[[Iterator[Any]], Iterator[Any]]
+MapFunction = Callable[[Iterator[Any]], Iterator[Any]]
 CostKey = str | Sequence[str] | Column
 
 
@@ -45,7 +45,7 @@ CostKey = str | Sequence[str] | Column
 class CostAwareMap:
     """A user's function with its result's schema, as `mapInArrow` or `mapInPandas` takes it."""
 
-    function: Function
+    function: MapFunction
     schema: StructType
     form: Literal["arrow", "pandas"]
     cost_key: CostKey
@@ -58,7 +58,7 @@ class CostAwareMap:
     def of(
         cls,
         rows: DataFrame,
-        function: Function,
+        function: MapFunction,
         schema: StructType | str,
         form: Literal["arrow", "pandas"],
         cost_key: CostKey,
@@ -82,13 +82,13 @@ class CostAwareMap:
             return F.xxhash64(self.cost_key)
         return KeyColumns.of(rows, self.cost_key).hash
 
-    def alone(self, rows: DataFrame) -> DataFrame:
+    def plain(self, rows: DataFrame) -> DataFrame:
         """Plain Spark's map."""
         return self._map(rows, self.function, self.schema)
 
-    def dealt(self, rows: DataFrame, worker: Column) -> DataFrame:
+    def placed(self, rows: DataFrame, worker: Column) -> DataFrame:
         """The map of rows placed by `worker`, without timing."""
-        return self.alone(_placed(rows, worker, self.workers))
+        return self.plain(_placed(rows, worker, self.workers))
 
     def timed(self, rows: DataFrame, worker: Column | None) -> DataFrame:
         """The timed map; each task's measurements are on one of its rows, in the column `costs`."""
@@ -126,7 +126,7 @@ class CostAwareMap:
         """The measurements of all tasks, merged."""
         return JobCosts.of(self.shape, map(TaskCosts.from_bytes, costs))
 
-    def in_turn(self, rows: DataFrame) -> Column:
+    def round_robin(self, rows: DataFrame) -> Column:
         """Round robin, starting from a different worker in each task."""
         check_order_may_matter(rows, "sg")
         return routed_by_task(ShuffleGrouping(self.workers), self.hash_of(rows), True)
@@ -142,7 +142,7 @@ class CostAwareMap:
         )  # fmt: skip
         return routed_by_task(CostliestFirst(posg), self.hash_of(rows), True)
 
-    def _map(self, rows: DataFrame, function: Function, schema: StructType) -> DataFrame:
+    def _map(self, rows: DataFrame, function: MapFunction, schema: StructType) -> DataFrame:
         if self.form == "arrow":
             return rows.mapInArrow(function, schema)
         return rows.mapInPandas(function, schema)

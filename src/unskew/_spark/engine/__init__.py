@@ -1,1 +1,1 @@
-"""A user's function of a group, or an aggregate, as Spark's tasks run it."""
+"""Group functions and aggregates, as Spark's tasks run them."""

@@ -1,4 +1,4 @@
-"""A user's function of a group, wrapped so that it never sees a helper column.
+"""Wrappers of a user's group function that hide helper columns from it.
 
 Arrow and pandas groups need the same few operations; everything else is common to both.
 """
@@ -13,17 +13,34 @@ from typing import Any, NamedTuple, Protocol, get_origin, get_type_hints
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
-from unskew.errors import ParameterError, ParameterTypeError, SchemaError
+from unskew._spark.frames.schemas import check_names
+from unskew.errors import ParameterError, ParameterTypeError
 
 Function = Callable[..., Any]
 
+RESULT = "the function's result"
+
 
 class Groups(Protocol):
-    """What a wrapper does with a group, or with one batch of it."""
+    """Operations on groups of one kind, Arrow or pandas, or on one batch of a group."""
 
+    table: Any
+    """The type of a whole group."""
     batch: Any
     """The type that an iterator function takes batches of."""
+    keeps_keys: bool
+    """Whether any key survives as it is; pandas has one NaN for null and NaN."""
+
+    def apply(self, grouped: Any, function: Function, schema: StructType | str) -> DataFrame:
+        """Spark's apply verb for these groups, on one grouped DataFrame or a cogrouped pair."""
+        ...
+
+    def of_arrow(self, table: pa.Table) -> Any:
+        """An Arrow table as a group of this kind."""
+        ...
 
     def drop(self, rows: Any, names: Sequence[str]) -> Any:
         """The rows without some columns."""
@@ -41,7 +58,18 @@ class Groups(Protocol):
 class ArrowGroups:
     """Groups as Arrow tables."""
 
+    table = pa.Table
     batch = pa.RecordBatch
+    keeps_keys = True
+
+    def apply(self, grouped: Any, function: Function, schema: StructType | str) -> DataFrame:
+        """`applyInArrow`."""
+        result: DataFrame = grouped.applyInArrow(function, schema)
+        return result
+
+    def of_arrow(self, table: pa.Table) -> Any:
+        """The table itself."""
+        return table
 
     def drop(self, rows: Any, names: Sequence[str]) -> Any:
         """The rows without some columns."""
@@ -53,7 +81,7 @@ class ArrowGroups:
 
     def select(self, result: Any, columns: Sequence[str]) -> Any:
         """The columns of a result in the order of the schema."""
-        _check_names(result.schema.names, columns)
+        check_names(result.schema.names, columns, RESULT)
         return result.select(list(columns))
 
     def attach(self, result: Any, first: Any, columns: Sequence[str]) -> Any:
@@ -68,9 +96,20 @@ class ArrowGroups:
 
 
 class PandasGroups:
-    """Groups as pandas frames."""
+    """Groups as pandas DataFrames."""
 
+    table = pd.DataFrame
     batch = pd.DataFrame
+    keeps_keys = False
+
+    def apply(self, grouped: Any, function: Function, schema: StructType | str) -> DataFrame:
+        """`applyInPandas`."""
+        result: DataFrame = grouped.applyInPandas(function, schema)
+        return result
+
+    def of_arrow(self, table: pa.Table) -> Any:
+        """The table in pandas."""
+        return table.to_pandas()
 
     def drop(self, rows: Any, names: Sequence[str]) -> Any:
         """The rows without some columns."""
@@ -87,19 +126,19 @@ class PandasGroups:
         if not all(isinstance(name, str) for name in result.columns):
             # Spark takes columns without names by their position.
             result = result.set_axis(list(columns), axis=1)
-        _check_names(result.columns, columns)
+        check_names(result.columns, columns, RESULT)
         return result[list(columns)].assign(**first)
 
 
-class Form(NamedTuple):
-    """How a function wants to be called."""
+class CallForm(NamedTuple):
+    """How a function is called."""
 
     with_key: bool
     iterator: bool
 
 
-def form_of(function: Function, groups: int = 1) -> Form:
-    """Whether a function of `groups` groups also takes the key, and whether it takes batches."""
+def form_of(function: Function, groups: int = 1) -> CallForm:
+    """Whether a function of `groups` groups takes the key too, and whether it takes batches."""
     if not callable(function):
         raise ParameterTypeError("func", function, "a function of a group")
     parameters = inspect.signature(function).parameters
@@ -113,11 +152,11 @@ def form_of(function: Function, groups: int = 1) -> Form:
     except (NameError, TypeError):
         hints = {}
     last = hints.get(list(parameters)[-1])
-    return Form(len(parameters) == groups + 1, get_origin(last) is Iterator)
+    return CallForm(len(parameters) == groups + 1, get_origin(last) is Iterator)
 
 
 def hiding(function: Function, groups: Groups, helpers: Sequence[str], keys: int) -> Function:
-    """`function` for groups that also have `helpers`; the last `keys` of the group's key count."""
+    """Hide `helpers` from `function`; it gets the last `keys` columns of the group's key."""
     form = form_of(function)
 
     def call(key: Any, rows: Any) -> Any:
@@ -135,7 +174,7 @@ def keeping(
     columns: Sequence[str],
     keys: int,
 ) -> Function:
-    """As `hiding`, and every row of the result gets the `kept` columns of its group."""
+    """As `hiding`; each row of the result also gets the `kept` columns of its group."""
     form = form_of(function)
     inner = hiding(function, groups, [*helpers, *kept], keys)
 
@@ -157,7 +196,7 @@ def finishing(
     whole: str,
     columns: Sequence[str],
 ) -> Function:
-    """As `keeping` for Arrow tables; merged at once if the column `whole` is not null."""
+    """As `keeping`, for Arrow; results are merged right here where column `whole` is not null."""
     groups = ArrowGroups()
     inner = hiding(function, groups, [*helpers, *kept, whole], len(kept))
 
@@ -168,7 +207,7 @@ def finishing(
             part = merge(groups.select(part, columns))
         return groups.attach(part, first, columns)
 
-    return annotated(call, groups, Form(with_key=True, iterator=False))
+    return annotated(call, groups, CallForm(with_key=True, iterator=False))
 
 
 def merging_the_rest(merge: Function, helpers: Sequence[str], columns: Sequence[str]) -> Function:
@@ -186,11 +225,11 @@ def merging_the_rest(merge: Function, helpers: Sequence[str], columns: Sequence[
             merged = merge(pa.Table.from_batches(list(shown)))
             yield from groups.select(merged, columns).to_batches()
 
-    return annotated(call, groups, Form(with_key=True, iterator=True))
+    return annotated(call, groups, CallForm(with_key=True, iterator=True))
 
 
 def in_one_call(function: Function, merge: Function) -> Function | None:
-    """Both functions in turn, where all rows of a key are in one place; None for batches."""
+    """Function and merge in one call, for whole keys; None if either takes batches."""
     form = form_of(function)
     if form.iterator or form_of(merge).iterator:
         return None
@@ -204,7 +243,7 @@ def in_one_call(function: Function, merge: Function) -> Function | None:
 
 
 def hiding_both(function: Function, groups: Groups, helpers: Sequence[str], keys: int) -> Function:
-    """`function` of two groups, neither of which shows its `helpers`."""
+    """As `hiding`, for a function of two groups."""
     with_key = form_of(function, groups=2).with_key
 
     def call(key: Any, left: Any, right: Any) -> Any:
@@ -214,8 +253,8 @@ def hiding_both(function: Function, groups: Groups, helpers: Sequence[str], keys
     return call
 
 
-def annotated(call: Function, groups: Groups, form: Form) -> Function:
-    """Spark reads from the annotations whether a function takes whole groups or batches."""
+def annotated(call: Function, groups: Groups, form: CallForm) -> Function:
+    """Annotate `call`: Spark reads there whether a function takes whole groups or batches."""
     if form.iterator:
         batches = Iterator[groups.batch]  # type: ignore[name-defined]
         call.__annotations__ = {"key": tuple, "rows": batches, "return": batches}
@@ -224,17 +263,8 @@ def annotated(call: Function, groups: Groups, form: Form) -> Function:
     return call
 
 
-def _each(form: Form, rows: Any, change: Callable[[Any], Any]) -> Any:
+def _each(form: CallForm, rows: Any, change: Callable[[Any], Any]) -> Any:
     return map(change, rows) if form.iterator else change(rows)
-
-
-def _check_names(found: Sequence[str], wanted: Sequence[str]) -> None:
-    missing = [name for name in wanted if name not in found]
-    if missing or len(found) != len(wanted):
-        raise SchemaError(
-            f"the function returned the columns {', '.join(map(str, found))}; "
-            f"the schema has {', '.join(wanted)}"
-        )
 
 
 def _name(function: Function) -> str:

@@ -1,38 +1,20 @@
-"""Keys inside a task: as Python values, as groups of Arrow rows, and as text and back.
+"""Keys inside a task: as Python values, and as groups of Arrow rows.
 
 Python values are equal exactly where Spark's groupBy finds the keys equal. Groups of Arrow rows may
 be finer than Spark's (it takes -0.0 for 0.0, a collation takes A for a), never coarser: partial
-results of one key meet again where Spark merges them. Text is for pandas, which Spark's keyed state
-goes through and which would change keys: it has one NaN for null and NaN, and shows the hour in
-which clocks are set back twice. Equal text means equal keys to Spark, and a key comes back from its
-text as it was.
+results of one key meet again where Spark merges them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    DataType,
-    DoubleType,
-    FloatType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
-
-from unskew.errors import KeyTypeError
 
 Codes = NDArray[np.int64]
 
@@ -144,56 +126,3 @@ def _codes(values: pa.Array) -> Codes:
     encoded = values.dictionary_encode(null_encoding="encode")
     found: Codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return found
-
-
-def texts_of(value: Column, kind: DataType) -> list[Column]:
-    """The text columns of one key column: one for each of its leaves, one for a struct itself."""
-    if isinstance(kind, StructType):
-        there = F.when(value.isNotNull(), F.lit("1"))
-        inner = [each for field in kind for each in texts_of(value[field.name], field.dataType)]
-        return [there, *inner]
-    return [_text(value, kind)]
-
-
-def value_of(texts: Iterator[Column], kind: DataType) -> Column:
-    """The key column that `texts_of` turned into text; takes what it needs of `texts`."""
-    if isinstance(kind, StructType):
-        there = next(texts)
-        fields = [value_of(texts, field.dataType).alias(field.name) for field in kind]
-        return F.when(there.isNotNull(), F.struct(*fields)).cast(kind)
-    return _value(next(texts), kind)
-
-
-def check_texts(field: StructField) -> None:
-    """Raise if a key has no such text."""
-    kind = field.dataType
-    if isinstance(kind, StructType):
-        for inner in kind:
-            check_texts(inner)
-    elif isinstance(kind, ArrayType) or _is_collated(kind):
-        raise KeyTypeError(
-            f"column {field.name!r} is {kind.simpleString()}: keys of this type cannot have "
-            "aggregation state in Python; group by a text form of the key"
-        )
-
-
-def _text(value: Column, kind: DataType) -> Column:
-    if isinstance(kind, BinaryType):
-        return F.hex(value)
-    if isinstance(kind, TimestampType):
-        return F.unix_micros(value).cast("string")
-    if isinstance(kind, FloatType | DoubleType):
-        return F.when(value == 0, F.lit("0.0")).otherwise(value.cast("string"))
-    return value.cast("string")
-
-
-def _value(text: Column, kind: DataType) -> Column:
-    if isinstance(kind, BinaryType):
-        return F.unhex(text)
-    if isinstance(kind, TimestampType):
-        return F.timestamp_micros(text.cast("bigint"))
-    return text.cast(kind)
-
-
-def _is_collated(kind: DataType) -> bool:
-    return isinstance(kind, StringType) and kind.simpleString() != "string"

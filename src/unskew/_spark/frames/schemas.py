@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
 
@@ -21,3 +23,12 @@ def struct_of(schema: object, name: str = "schema") -> StructType:
     if not isinstance(struct, StructType) or not struct.fields:
         raise SchemaError(f"{name}={str(schema)[:200]!r} names no columns; {_EXAMPLE}")
     return struct
+
+
+def check_names(found: Collection[str], wanted: Collection[str], what: str) -> None:
+    """Raise unless `found` are the names of the schema, each once and in any order."""
+    if set(found) != set(wanted) or len(found) != len(wanted):
+        raise SchemaError(
+            f"{what} has the fields {', '.join(map(str, found))}; "
+            f"the schema has {', '.join(wanted)}"
+        )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unskew._spark.frames.arrow_keys import whole
 from unskew._spark.frames.arrow_types import arrow_type
+from unskew._spark.frames.schemas import check_names
 from unskew._spark.stateful.config import OUTPUT, REPORT, STATE, StateSchema
 from unskew._spark.stateful.processor import Form, Processor, State
 from unskew._spark.stateful.reports import SlotReport
@@ -21,7 +22,6 @@ from unskew._spark.stateful.slot_tables import (
     KeyedRows,
     Known,
     Outbox,
-    check_names,
     in_time,
     newest,
     row_bytes,

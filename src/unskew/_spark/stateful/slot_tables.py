@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unskew._spark.frames.arrow_keys import identities, key_values, whole
+from unskew._spark.frames.schemas import check_names
 from unskew._spark.stateful.processor import State
 from unskew.errors import SchemaError
 
@@ -159,15 +160,6 @@ class Outbox:
         table = pa.concat_tables(self.tables).combine_chunks()
         columns = [whole(column) for column in table.columns]
         return pa.StructArray.from_arrays(columns, fields=list(self.kind))
-
-
-def check_names(found: Mapping[str, Any] | Sequence[str], wanted: Sequence[str], what: str) -> None:
-    """Raise unless the fields are those of the schema."""
-    if set(found) != set(wanted):
-        raise SchemaError(
-            f"{what} has the fields {', '.join(map(str, found))}; "
-            f"the schema has {', '.join(wanted)}"
-        )
 
 
 def row_bytes(array: pa.Array) -> NDArray[np.int64]:

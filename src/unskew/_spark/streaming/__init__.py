@@ -1,1 +1,1 @@
-"""Streams whose partial results Spark merges."""
+"""Streams without state of their own: Spark's state store merges their partial results."""

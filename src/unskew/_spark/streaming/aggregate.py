@@ -1,41 +1,41 @@
-"""`agg` on a stream: what Spark does alone, what it merges, what keyed state merges."""
+"""`agg` on a stream: in Spark alone, merged by Spark's aggregates, or merged in keyed state."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructField, StructType
 
-from unskew._spark.engine.aggregate_functions import States
-from unskew._spark.engine.native_aggregates import NativeAggregate, native
-from unskew._spark.frames.keys import column
+from unskew._spark.engine.aggregation_plan import AggregationPlan
+from unskew._spark.frames.arrow_types import arrow_type
 from unskew._spark.planning.stream_request import Decision, StreamRequest
-from unskew._spark.streaming.algebraic import algebraic
+from unskew._spark.streaming.partials import Folded, Partials
 from unskew._spark.streaming.state_store_merge import (
-    STATE,
-    Mode,
-    check_mode,
+    OutputMode,
+    check_keyed_state,
     merged_states,
     state_partials,
 )
-from unskew._spark.verbs.aggregate import Wanted, checked, title
-from unskew.aggregates import Aggregate
+from unskew.aggregates import Aggregate, Count, Max, Mean, Min, Sum
+from unskew.aggregates.sum import sum_type, total
 from unskew.errors import NeedError, ParameterError
 
 _BY_SPARK = "Spark combines these aggregates before its shuffle"
+_STORE = "merge     by Spark's aggregates in its state store, any output mode"
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregation:
-    """Aggregates of a stream, and the decision how they run."""
+class StreamAggregation:
+    """The aggregates of a stream, and the decision how they run."""
 
-    rows: DataFrame
-    key: tuple[str, ...]
-    mode: Mode
-    wanted: Wanted
-    forms: Mapping[str, NativeAggregate]
-    """Those that Spark has."""
+    plan: AggregationPlan
+    mode: OutputMode
     decision: Decision
 
     @classmethod
@@ -44,74 +44,127 @@ class Aggregation:
         rows: DataFrame,
         key: tuple[str, ...],
         request: StreamRequest,
-        mode: Mode,
+        mode: OutputMode,
         columns: Sequence[Column | Aggregate],
         named: Mapping[str, Column | Aggregate],
-    ) -> Aggregation:
-        """Check everything, and decide."""
-        wanted = checked(rows, [*((title(each), each) for each in columns), *named.items()])
-        ours = {name: each for name, each in wanted if not isinstance(each, Column)}
-        known = {name: form for name, each in ours.items() if (form := native(rows, each))}
-        in_spark, mixed = len(known) == len(ours), len(ours) < len(wanted)
-        if mixed and not in_spark:
-            raise ParameterError(
-                "Spark's aggregates cannot run beside aggregates in Python; take unskew's "
-                "(count, sum, mean, min, max) instead, or run two queries"
-            )
-        if in_spark and request.scheme == "auto":
-            return cls(rows, key, mode, wanted, known, request.left_to_spark(_BY_SPARK))
-        if mixed:
+    ) -> StreamAggregation:
+        """Check the arguments, and decide."""
+        plan = AggregationPlan.of(rows, key, columns, named)
+        if plan.in_spark and request.scheme == "auto":
+            return cls(plan, mode, request.left_to_spark(_BY_SPARK))
+        if plan.has_columns:
             raise NeedError(
-                "Spark's own aggregates came as columns and cannot be taken apart into partial "
-                "ones; take unskew's (count, sum, mean, min, max), or scheme='auto'"
+                "Spark's own aggregates cannot be split into partial ones; use unskew's (count, "
+                "sum, mean, min, max), or scheme='auto'"
             )
-        if not in_spark:
-            check_mode(mode, [rows.schema[name] for name in key])
-        return cls(rows, key, mode, wanted, known, request.decide())
+        if not plan.in_spark:
+            check_keyed_state(mode, list(rows.select(*plan.keys).schema))
+        return cls(plan, mode, request.decide())
 
     def run(self) -> DataFrame:
         """The aggregates as a stream."""
-        names = list(map(column, self.key))
-        route = self.decision.route
+        plan, route = self.plan, self.decision.route
         if route.plain:
-            return self.rows.groupBy(*names).agg(*map(self._whole, self.wanted))
-        placed, worker = route.place(self.rows, self.decision.key)
+            return plan.rows.groupBy(*plan.keys).agg(*plan.whole())
+        placed, worker = route.place(plan.rows, self.decision.key)
         slim = placed.drop(worker)
-        aggregates: dict[str, Aggregate] = dict(self.wanted)  # type: ignore[arg-type]
-        if len(self.forms) == len(aggregates):
-            partials, merges = algebraic(self.rows, aggregates, self.forms, self.key[0])
-            parts = partials.of(slim, self.key, route.workers)
-            return parts.groupBy(*names).agg(*merges)
-        states = States.of(self.rows, list(aggregates.values()))
-        parts = state_partials(states, self.key[0]).of(slim, self.key, route.workers)
-        done = merged_states(parts, self.key, states, self.mode)
-        return done.select(*names, *(self._result(place) for place in range(len(aggregates))))
+        if plan.in_spark:
+            parts = algebraic_partials(plan).of(slim, plan.key, route.workers)
+            return parts.groupBy(*plan.keys).agg(*plan.merged())
+        states = plan.states()
+        folded = state_partials(states, plan.state, spare=plan.key[0])
+        parts = folded.of(slim, plan.key, route.workers)
+        done = merged_states(parts, plan.key, plan.state, states, self.mode)
+        return done.select(*plan.keys, *plan.results())
 
     def __str__(self) -> str:
         """How it runs, in lines."""
-        route = self.decision.route
         lines = [f"route     {self.decision}"]
-        if route.plain:
+        if self.decision.route.plain:
             return "\n".join([*lines, "partial   by Spark, in each task that reads", _STORE])
-        lines.append(
-            f"partial   in Python, one for each worker and {', '.join(self.key)} in a batch"
-        )
-        if len(self.forms) == len(self.wanted):
+        key = ", ".join(self.plan.key)
+        lines.append(f"partial   in Python, one for each worker and {key} in a batch")
+        if self.plan.in_spark:
             return "\n".join([*lines, _STORE])
         return "\n".join([*lines, f"merge     in Spark's keyed state, output mode {self.mode}"])
 
-    def _whole(self, pair: tuple[str, Column | Aggregate]) -> Column:
-        name, each = pair
-        if isinstance(each, Column):
-            return each.alias(name) if name else each
-        return self.forms[name].whole.alias(name)
 
-    def _result(self, place: int) -> Column:
-        name, _ = self.wanted[place]
-        result = column(STATE)[str(place)]
-        if name in self.forms:
-            result = result.cast(self.forms[name].kind)
-        return result.alias(name)
+class _Part(NamedTuple):
+    """The partial result of one aggregate."""
+
+    kind: pa.DataType
+    of: Callable[[pa.RecordBatch], Any]
 
 
-_STORE = "merge     by Spark's aggregates in its state store, any output mode"
+def algebraic_partials(plan: AggregationPlan) -> Partials:
+    """Partial counts, sums, means and extremes, which Spark's own aggregates merge."""
+    types = {field.name: arrow_type(field.dataType) for field in plan.inputs}
+    parts = [_part(each, types) for each in plan.aggregates]
+
+    def fold(groups: Sequence[pa.RecordBatch]) -> Folded:
+        columns = [pa.array([part.of(group) for group in groups], part.kind) for part in parts]
+        return Folded(columns, None)
+
+    fields = [
+        StructField(name, from_arrow_type(part.kind))
+        for name, part in zip(plan.parts, parts, strict=True)
+    ]
+    return Partials(tuple(types), fold, StructType(fields))
+
+
+def _part(aggregate: Aggregate, types: Mapping[str, pa.DataType]) -> _Part:
+    match aggregate:
+        case Count(column=None):
+            return _Part(pa.int64(), lambda rows: rows.num_rows)
+        case Count():
+            name = str(aggregate.column)
+            return _Part(pa.int64(), lambda rows: rows.num_rows - rows.column(name).null_count)
+        case Sum(column=name):
+            return _Part(
+                sum_type(_number(types[name], name)), lambda rows: total(rows.column(name))
+            )
+        case Mean(column=name):
+            return _mean(name, _number(types[name], name))
+        case Min(column=name) | Max(column=name):
+            return _extreme(name, types[name], isinstance(aggregate, Max))
+    raise NotImplementedError(aggregate)
+
+
+def _mean(name: str, kind: pa.DataType) -> _Part:
+    wide = sum_type(kind) if pa.types.is_decimal(kind) else pa.float64()
+
+    def part(rows: pa.RecordBatch) -> Any:
+        values = rows.column(name).cast(wide, safe=False)
+        return {"sum": pc.sum(values).as_py(), "count": len(values) - values.null_count}
+
+    return _Part(pa.struct([("sum", wide), ("count", pa.int64())]), part)
+
+
+def _extreme(name: str, kind: pa.DataType, highest: bool) -> _Part:
+    if pa.types.is_nested(kind):
+        raise ParameterError(
+            f"column {name!r} is {kind}: its {'max' if highest else 'min'} cannot be taken in "
+            "parts; scheme='auto' leaves it to Spark"
+        )
+    pick = pc.max if highest else pc.min
+    if not pa.types.is_floating(kind):
+        # A scalar, not a Python value: clocks that are set back show some hours twice.
+        return _Part(kind, lambda rows: pick(rows.column(name)))
+
+    def part(rows: pa.RecordBatch) -> Any:
+        values = rows.column(name).drop_null()
+        numbers = values.filter(pc.invert(pc.is_nan(values)))
+        # NaN is above every number, as in Spark.
+        nan = len(numbers) < len(values) and (highest or not len(numbers))
+        return float("nan") if nan else pick(numbers)
+
+    return _Part(kind, part)
+
+
+def _number(kind: pa.DataType, name: str) -> pa.DataType:
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return kind
+    raise ParameterError(
+        f"column {name!r} is {kind}: its sum cannot be taken in parts; "
+        "scheme='auto' leaves it to Spark"
+    )

@@ -1,4 +1,4 @@
-"""The partial results of a micro-batch: one row for each worker and key, made inside the tasks."""
+"""Partial results of a micro-batch, made inside the tasks: one row for each worker and key."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ from unskew._spark.monitoring.hot_keys import key_at, to_text, top
 from unskew._spark.monitoring.listener import OBSERVED
 
 FLUSHED_ROWS, FLUSHED_BYTES = 1 << 17, 1 << 28
-"""What a task folds at a time: bounds its memory, and is far above what most batches give."""
+"""How much a task folds at a time: bounds its memory; far above what most batches bring."""
 
-_REPORT = "__unskew_report"
 _REPORT_TYPE = (
     StructType()
     .add("worker", IntegerType())
@@ -57,13 +56,13 @@ Fold = Callable[[Sequence[pa.RecordBatch]], Folded]
 
 @dataclass(frozen=True, slots=True)
 class Partials:
-    """How rows become partial results."""
+    """The function from rows to partial results, with its input and output columns."""
 
     inputs: tuple[str, ...]
     """The columns that `fold` sees."""
     fold: Fold
     schema: StructType
-    """The columns that `fold` gives."""
+    """The columns that `fold` returns."""
 
     def of(
         self,
@@ -73,11 +72,13 @@ class Partials:
         observation: str | Observation = OBSERVED,
     ) -> DataFrame:
         """The key's columns and the partial results; what each worker did is observed."""
-        fields = {field.name: field for field in placed.schema}
-        report = helper_name("report", key)
+        # By position: Spark finds a column in any case, and gives it its own name.
+        found = placed.select(*map(column, key)).schema
+        fields = dict(zip(key, found, strict=True))
+        report = helper_name("report", key, self.schema.names)
         keys = StructType([StructField(name, fields[name].dataType) for name in key])
         schema = StructType([*keys, *self.schema]).add(report, _REPORT_TYPE)
-        # The key's columns come first and may come again: fold has a place for each.
+        # By position: a column of the key may be an input too.
         renamed = [column(name).alias(f"k{place}") for place, name in enumerate(key)]
         values = [column(name).alias(f"v{place}") for place, name in enumerate(self.inputs)]
         task = _task(self.fold, len(key), self.inputs, arrow_schema(schema))

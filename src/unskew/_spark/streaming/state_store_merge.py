@@ -1,4 +1,4 @@
-"""Partial states of aggregates in Python, merged in Spark's state store.
+"""The merge of partial states of aggregates in Python, in Spark's state store.
 
 Spark's streaming aggregation takes no aggregate in Python, its keyed state does. A state that has
 an event time leaves the store, and in append mode gives its result, when Spark's own aggregate
@@ -21,86 +21,96 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from unskew._spark.engine.aggregate_functions import States
-from unskew._spark.frames.arrow_keys import check_texts, texts_of, value_of
 from unskew._spark.frames.arrow_types import arrow_schema
+from unskew._spark.frames.key_text import check_texts, texts_of, value_of
 from unskew._spark.frames.keys import column
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew.aggregates import Aggregate
-from unskew.errors import ParameterError
+from unskew.errors import ParameterError, ParameterTypeError
 
 Batches = Iterator[pa.RecordBatch]
-Mode = Literal["update", "append", "complete"]
+OutputMode = Literal["update", "append", "complete"]
 
-STATE = "__unskew_state"
 DELAY = "spark.watermarkDelayMs"
-"""Spark marks event times so, and windows of them."""
+"""The metadata by which Spark marks event times, and windows of them."""
 
-_EVENT, _UNTIL = "__unskew_event", "__unskew_until"
+# Inside the merge there are no user columns: the key is t0, t1, ... as text.
+_STATE, _EVENT, _UNTIL = "state", "event", "until"
 
 
-def state_partials(states: States, spare: str) -> Partials:
-    """Rows to pickled states; `spare` is a column to count rows by where no aggregate reads any."""
+def state_partials(states: States, name: str, spare: str) -> Partials:
+    """Rows to pickled states in the column `name`.
+
+    `spare` is a column to count rows by where no aggregate reads any.
+    """
 
     def fold(groups: Sequence[pa.RecordBatch]) -> Folded:
         made = [pickle.dumps(states.add(states.zero(), rows), protocol=5) for rows in groups]
         return Folded([pa.array(made, pa.binary())], None)
 
-    return Partials(
-        states.columns or (spare,), fold, StructType([StructField(STATE, BinaryType())])
-    )
+    schema = StructType([StructField(name, BinaryType())])
+    return Partials(states.columns or (spare,), fold, schema)
 
 
-def merged_states(parts: DataFrame, key: Sequence[str], states: States, mode: Mode) -> DataFrame:
-    """The key's columns, and `STATE` with the results as a struct."""
+def merged_states(
+    parts: DataFrame, key: Sequence[str], name: str, states: States, mode: OutputMode
+) -> DataFrame:
+    """The key's columns, and the results as a struct in the column `name` of the states."""
     fields = [parts.schema[name] for name in key]
     texts = [text for field in fields for text in texts_of(column(field.name), field.dataType)]
-    names = [f"t{place}" for place in range(len(texts))]
+    texted = [f"t{place}" for place in range(len(texts))]
     ends = [field for field in fields if DELAY in field.metadata]
-    columns = [text.alias(name) for text, name in zip(texts, names, strict=True)]
-    keyed = parts.select(*columns, *_until(ends), column(STATE))
+    columns = [text.alias(each) for text, each in zip(texts, texted, strict=True)]
+    keyed = parts.select(*columns, *_until(ends), column(name).alias(_STATE))
     function = _merging(states, fingerprint(states.aggregates), bool(ends), mode == "append")
-    kept = [StructField(name, StringType()) for name in names]
-    merged = keyed.groupBy(*names).applyInPandasWithState(
+    kept = [StructField(each, StringType()) for each in texted]
+    merged = keyed.groupBy(*texted).applyInPandasWithState(
         function,
-        StructType([*kept, StructField(STATE, BinaryType())]),
-        f"{STATE} binary, form bigint",
+        StructType([*kept, StructField(_STATE, BinaryType())]),
+        f"{_STATE} binary, form bigint",
         mode,
         GroupStateTimeout.EventTimeTimeout if ends else GroupStateTimeout.NoTimeout,
     )
-    results = StructType([*kept, StructField(STATE, states.results)])
+    results = StructType([*kept, StructField(_STATE, states.results)])
     # Not a function of the column: the rows that come out of keyed state are not in the form that
     # such functions want.
     finished = merged.mapInArrow(_finishing(states, arrow_schema(results)), results)
-    found = iter([column(name) for name in names])
+    found = iter([column(each) for each in texted])
     values = [
         value_of(found, field.dataType).alias(field.name, metadata=field.metadata)
         for field in fields
     ]
-    return finished.select(*values, column(STATE))
+    return finished.select(*values, column(_STATE).alias(name))
 
 
-def check_mode(mode: Mode, key: Sequence[StructField]) -> None:
-    """Refuse what keyed state cannot do, before any query starts."""
+def check_mode(mode: object) -> None:
+    """Raise unless `mode` is an output mode."""
+    if not isinstance(mode, str):
+        raise ParameterTypeError("mode", mode, f"one of {', '.join(get_args(OutputMode))}")
+    if mode not in get_args(OutputMode):
+        raise ParameterError(f"mode={mode!r} is not one of {', '.join(get_args(OutputMode))}")
+
+
+def check_keyed_state(mode: OutputMode, key: Sequence[StructField]) -> None:
+    """Raise for keys and modes that keyed state does not support, before any query starts."""
     for field in key:
         check_texts(field)
-    if mode not in get_args(Mode):
-        raise ParameterError(f"mode={mode!r} is not one of {', '.join(get_args(Mode))}")
     if mode == "complete":
         raise ParameterError(
             "mode='complete' is for aggregates that Spark has (count, sum, mean, min, max): the "
-            "states of aggregates in Python are read only when rows arrive for them. Take "
+            "states of aggregates in Python are read only when rows arrive for them. Use "
             "mode='update', or Spark's own sketches as columns"
         )
     if mode == "append" and not any(DELAY in field.metadata for field in key):
         raise ParameterError(
             "mode='append' gives a key's result when no more rows can come, so the key needs an "
             "event time: stream.withWatermark('time', '10 minutes') and a key that has "
-            "F.window('time', ...); or take mode='update'"
+            "F.window('time', ...); or use mode='update'"
         )
 
 
 def fingerprint(aggregates: Sequence[Aggregate]) -> int:
-    """A number that tells whether stored states are those of the same aggregates."""
+    """A number by which stored states of other aggregates are recognised."""
     said = [
         repr(each) if dataclasses.is_dataclass(each) else f"{type(each).__qualname__}{each.columns}"
         for each in aggregates
@@ -109,7 +119,7 @@ def fingerprint(aggregates: Sequence[Aggregate]) -> int:
 
 
 def _until(ends: Sequence[StructField]) -> list[Column]:
-    """The event time for Spark to drop late rows by, and the time until which a state is kept."""
+    """The event time by which Spark drops late rows, and the time until which a state is kept."""
     if not ends:
         return []
     field = ends[0]
@@ -136,7 +146,7 @@ def _merging(states: States, form: int, timed: bool, at_end: bool) -> Callable[.
         merged = _stored(store, states, form)
         until = 0
         for part in parts:
-            for other in part[STATE]:
+            for other in part[_STATE]:
                 merged = states.merge(merged, pickle.loads(other))
             until = int(part[_UNTIL].iloc[0]) if timed else 0
         made = pickle.dumps(merged, protocol=5)
@@ -161,8 +171,8 @@ def _stored(store: GroupState, states: States, form: int) -> list[Any]:
     made, found = store.get
     if found != form:
         raise ParameterError(
-            "the checkpoint holds the states of other aggregates than those of the query; start "
-            "with a new checkpoint, or restore the aggregates and their settings"
+            "the checkpoint holds the states of other aggregates than those of the query; use a "
+            "new checkpoint, or the same aggregates and settings as before"
         )
     kept: list[Any] = pickle.loads(made)
     return kept
@@ -171,7 +181,7 @@ def _stored(store: GroupState, states: States, form: int) -> list[Any]:
 def _row(key: tuple[Any, ...], state: bytes) -> pd.DataFrame:
     # Columns of objects: pandas would turn a lone None into NaN.
     columns = {f"t{place}": pd.Series([text], dtype=object) for place, text in enumerate(key)}
-    return pd.DataFrame({**columns, STATE: pd.Series([state], dtype=object)})
+    return pd.DataFrame({**columns, _STATE: pd.Series([state], dtype=object)})
 
 
 def _finishing(states: States, schema: pa.Schema) -> Callable[[Batches], Batches]:
@@ -179,7 +189,7 @@ def _finishing(states: States, schema: pa.Schema) -> Callable[[Batches], Batches
         for batch in batches:
             *texts, made = batch.columns
             results = [states.result(pickle.loads(each)) for each in made.to_pylist()]
-            done = pa.array(results, schema.field(STATE).type)
+            done = pa.array(results, schema.field(_STATE).type)
             yield pa.RecordBatch.from_arrays([*texts, done], schema=schema)
 
     return finish

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.group_ops import PandasCogroupedOps
 from pyspark.sql.types import StructType
 
 from unskew._spark.engine.group_functions import (
@@ -59,19 +58,11 @@ class Cogrouped:
         here, there = left.key.columns, right.key.columns
         if route.plain:
             both = left.rows.groupBy(*here).cogroup(right.rows.groupBy(*there))
-            return _apply(both, func, schema, groups)
+            return groups.apply(both, func, schema)
         placed_left, left_worker = route.place(left.rows, left.key)
         placed_right, right_worker = route.place(right.rows, right.key)
         both = placed_left.groupBy(left_worker, *here).cogroup(
             placed_right.groupBy(right_worker, *there)
         )
         hidden = hiding_both(func, groups, [left_worker, right_worker], len(here))
-        return _apply(both, hidden, schema, groups)
-
-
-def _apply(
-    both: PandasCogroupedOps, func: Function, schema: StructType | str, groups: Groups
-) -> DataFrame:
-    if isinstance(groups, ArrowGroups):
-        return both.applyInArrow(func, schema)
-    return both.applyInPandas(func, schema)
+        return groups.apply(both, hidden, schema)

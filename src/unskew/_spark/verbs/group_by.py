@@ -135,10 +135,10 @@ class Grouped:
         request = self.request.needing(Need.WHOLE_KEY)
         route = request.plan().route
         if route.plain:
-            return _apply(self._plain(), func, schema, groups)
+            return groups.apply(self._plain(), func, schema)
         placed, worker = route.place(request.rows, request.key)
         hidden = hiding(func, groups, [worker], len(request.key.names))
-        return _apply(placed.groupBy(worker, *request.key.columns), hidden, schema, groups)
+        return groups.apply(placed.groupBy(worker, *request.key.columns), hidden, schema)
 
     def _merged(
         self, func: Function, schema: StructType, merge: Function, groups: Groups
@@ -149,7 +149,7 @@ class Grouped:
         route = request.plan().route
         whole = in_one_call(func, merge)
         if route.plain and whole is not None:
-            return _apply(self._plain(), whole, schema, groups)
+            return groups.apply(self._plain(), whole, schema)
         return apply_and_merge(request.rows, request.key, route, func, schema, merge, groups)
 
     def _plain(self) -> GroupedData:
@@ -158,11 +158,3 @@ class Grouped:
             # Given a number, Spark does not pack costly groups into fewer tasks for being small.
             rows = rows.repartition(self.request.workers, *key)
         return rows.groupBy(*key)
-
-
-def _apply(
-    grouped: GroupedData, func: Function, schema: StructType | str, groups: Groups
-) -> DataFrame:
-    if isinstance(groups, ArrowGroups):
-        return grouped.applyInArrow(func, schema)
-    return grouped.applyInPandas(func, schema)

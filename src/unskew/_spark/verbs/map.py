@@ -17,7 +17,7 @@ from unskew._spark.costs.cost_aware_map import (
     BreakEven,
     CostAwareMap,
     CostKey,
-    Function,
+    MapFunction,
     break_even,
 )
 from unskew._spark.costs.samples import JobCosts, logger
@@ -28,7 +28,7 @@ from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.sketches.cost_pair import CostPair, CostShape
 
 Scheme: TypeAlias = Literal["auto", "posg"]
-Sink = Callable[[DataFrame, int], None]
+BatchSink = Callable[[DataFrame, int], None]
 
 _REQUESTED = BreakEven(True, "scheme='posg' was given")
 
@@ -44,7 +44,7 @@ _RANDOM = re.compile(r"\b(rand|randn|uuid|shuffle|random|monotonically_increasin
 
 def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     df: DataFrame,
-    func: Function,
+    func: MapFunction,
     schema: StructType | str,
     *,
     cost_key: CostKey,
@@ -59,7 +59,7 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     A share `learn` of the rows is run right away, spread evenly, and timed by `cost_key`: a column,
     columns, or an expression such as `F.length("text") / 1000`. Its result is kept (a local
     checkpoint), not computed again. The rest is assigned to `workers` tasks by expected cost, or
-    left to plain Spark where the forecast expects no gain; `say` is told which and why.
+    left to plain Spark where the forecast expects no gain; `say` gets the decision and the reason.
 
     When: rows are independent, cost milliseconds or more, and their cost depends on something that
         a column tells. Not for cheap functions: the shuffle costs more than it levels.
@@ -98,7 +98,7 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
 
 def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
     df: DataFrame,
-    func: Function,
+    func: MapFunction,
     schema: StructType | str,
     *,
     cost_key: CostKey,
@@ -117,7 +117,7 @@ def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
 
 def _mapped(
     df: DataFrame,
-    func: Function,
+    func: MapFunction,
     schema: StructType | str,
     form: Literal["arrow", "pandas"],
     cost_key: CostKey,
@@ -159,8 +159,8 @@ def _map_batch(
     forecast = _REQUESTED if always else break_even(costs, work.workers, times)
     say(str(forecast))
     if not forecast.pays:
-        return done.union(work.alone(rest))
-    return done.union(work.dealt(rest, work.by_cost(rest, costs.pair)))
+        return done.union(work.plain(rest))
+    return done.union(work.placed(rest, work.by_cost(rest, costs.pair)))
 
 
 def _cut(learn: float) -> int:
@@ -212,7 +212,7 @@ class MappedStream:
         self.last: JobCosts | None = None
         """What the last batch cost."""
 
-    def foreachBatch(self, sink: Sink) -> DataStreamWriter:  # noqa: N802 - Spark's name
+    def foreachBatch(self, sink: BatchSink) -> DataStreamWriter:  # noqa: N802 - Spark's name
         """A writer that gives `sink` each batch's result; set trigger and checkpoint, and start it.
 
         `sink(result, batch_id)` should run one action on the result. A second one computes it
@@ -222,7 +222,7 @@ class MappedStream:
             lambda batch, number: self.process(batch, number, sink)
         )
 
-    def process(self, batch: DataFrame, number: int, sink: Sink) -> None:
+    def process(self, batch: DataFrame, number: int, sink: BatchSink) -> None:
         """Route one batch, give the sink its result, learn from it."""
         forecast = self.forecast()
         self.say(f"batch {number}: {forecast}")

@@ -1,1 +1,1 @@
-"""Streams that plan each batch from the batches before it."""
+"""Streams with a new routing plan for each batch, made from the batches before it."""

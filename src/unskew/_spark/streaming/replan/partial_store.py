@@ -1,4 +1,7 @@
-"""The partial results of a stream in Parquet folders, one for each micro-batch."""
+"""A store of partial results: Parquet folders, one for each micro-batch.
+
+The key is stored by position, as k0, k1, ...: a user's names cannot meet those of the store.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from unskew._spark.engine.aggregate_functions import StateFunctions
+from unskew._spark.engine.aggregation_plan import AggregationPlan
 from unskew._spark.frames.keys import KeyColumns, column
 from unskew._spark.routing.native import by_hash
-from unskew._spark.streaming.state_store_merge import STATE
 from unskew.errors import InputError
 from unskew.kernels import KeyHashes
 from unskew.kernels.planned import Weights
@@ -22,12 +24,12 @@ from unskew.kernels.planned import Weights
 SNAPSHOT = 20
 """Every so many batches a folder holds all that came before it, too."""
 
-ROWS, BATCH = "__unskew_rows", "__unskew_batch"
+_STATE, _ROWS, _BATCH = "state", "rows", "batch"
 
 _COUNTED = 20_000  # Keys that the driver looks at; all others go by their hash.
 
 
-class KeyCounts(NamedTuple):
+class BatchKeys(NamedTuple):
     """The heavy keys of a batch, and what hashing all keys would give each worker."""
 
     keys: KeyHashes
@@ -36,27 +38,30 @@ class KeyCounts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptParts:
-    """The folders below `store`. One that is written again replaces what was there."""
+class PartialStore:
+    """The folders below `store`. Writing a batch again replaces its folder."""
 
     spark: SparkSession
     store: str
-    key: tuple[str, ...]
-    functions: StateFunctions
+    plan: AggregationPlan
 
-    def write(self, parts: DataFrame, number: int) -> None:
-        """Keep the key, `STATE` and `ROWS` of one batch."""
+    def write(self, parts: DataFrame, rows: str, number: int) -> None:
+        """Store a batch: the key, the states, and in the column `rows` how many rows they hold."""
+        states = [column(self.plan.state).alias(_STATE), column(rows).alias(_ROWS)]
+        keys = [each.alias(name) for each, name in zip(self.plan.keys, self._keys, strict=True)]
+        stored = parts.select(*keys, *states)
         if number and number % SNAPSHOT == 0:
-            before = self._merged(number - SNAPSHOT, number - 1, self.functions.combine)
-            parts = parts.unionByName(before.withColumn(ROWS, F.lit(0).cast("bigint")))
-        parts.write.mode("overwrite").parquet(self._folder(number))
+            combine = self.plan.functions().combine
+            before = self._merged(number - SNAPSHOT, number - 1, combine)
+            stored = stored.unionByName(before.withColumn(_ROWS, F.lit(0).cast("bigint")))
+        stored.write.mode("overwrite").parquet(self._folder(number))
 
-    def counts(self, number: int, workers: int) -> KeyCounts:
+    def counts(self, number: int, workers: int) -> BatchKeys:
         """How many rows the keys of one batch had."""
-        rows = self.spark.read.parquet(self._folder(number)).where(column(ROWS) > 0)
+        rows = self.spark.read.parquet(self._folder(number)).where(F.col(_ROWS) > 0)
         counted = (
-            rows.groupBy(KeyColumns.of(rows, self.key).hash.alias("hash"))
-            .agg(F.sum(column(ROWS)).alias("rows"))
+            rows.groupBy(KeyColumns.of(rows, self._keys).hash.alias("hash"))
+            .agg(F.sum(_ROWS).alias("rows"))
             .withColumn("worker", by_hash(F.col("hash"), workers))
             .persist()
         )
@@ -69,35 +74,41 @@ class KeptParts:
         for worker, load in loads:
             hashed[worker] = load
         keys = np.array([row[0] for row in top], dtype=np.int64).view(np.uint64)
-        return KeyCounts(keys, np.array([row[1] for row in top], dtype=np.float64), hashed)
+        return BatchKeys(keys, np.array([row[1] for row in top], dtype=np.float64), hashed)
 
-    def merged(self, merge: Callable[[Column], Column]) -> DataFrame:
-        """The states of all batches, merged by key."""
+    def merged(self) -> DataFrame:
+        """The key's columns, and the results of all batches in the plan's column `state`."""
         last = self.last()
         if last is None:
             raise InputError(f"{self.store} holds no batch yet")
-        return self._merged(last - last % SNAPSHOT, last, merge)
+        merged = self._merged(last - last % SNAPSHOT, last, self.plan.functions().merge)
+        keys = [F.col(name).alias(key) for name, key in zip(self._keys, self.plan.key, strict=True)]
+        return merged.select(*keys, F.col(_STATE).alias(self.plan.state))
 
-    def check_goes_on(self, number: int) -> None:
-        """Refuse a batch that does not follow, or repeat, the last one that was kept."""
+    def check_next(self, number: int) -> None:
+        """Raise unless the batch follows, or repeats, the last one in the store."""
         last = self.last()
         if number not in ((0,) if last is None else (last, last + 1)):
             raise InputError(
-                f"{self.store} holds batches up to {last} and the query goes on with {number}: it "
-                "belongs to another checkpoint; give an empty store, or put the checkpoint back"
+                f"{self.store} holds batches up to {last}, but the query continues with {number}: "
+                "the store belongs to another checkpoint; use an empty store, or that checkpoint"
             )
 
     def last(self) -> int | None:
-        """The last batch that was kept."""
+        """The number of the last batch in the store."""
         try:
-            found = self.spark.read.parquet(self.store).agg(F.max(BATCH)).collect()
+            found = self.spark.read.parquet(self.store).agg(F.max(_BATCH)).collect()
         except AnalysisException:
             return None  # There is no such folder, or nothing in it.
         return None if found[0][0] is None else int(found[0][0])
 
     def _merged(self, first: int, last: int, merge: Callable[[Column], Column]) -> DataFrame:
-        rows = self.spark.read.parquet(self.store).where(F.col(BATCH).between(first, last))
-        return rows.groupBy(*map(column, self.key)).agg(merge(column(STATE)).alias(STATE))
+        rows = self.spark.read.parquet(self.store).where(F.col(_BATCH).between(first, last))
+        return rows.groupBy(*self._keys).agg(merge(F.col(_STATE)).alias(_STATE))
 
     def _folder(self, number: int) -> str:
-        return f"{self.store}/{BATCH}={number}"
+        return f"{self.store}/{_BATCH}={number}"
+
+    @property
+    def _keys(self) -> list[str]:
+        return [f"k{place}" for place in range(len(self.plan.key))]

@@ -1,4 +1,4 @@
-"""How the next micro-batch is routed: by the keys of the last, or the times of its workers."""
+"""Planners of the next micro-batch: by the keys of the last one, or by its workers' times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from unskew._spark.planning.stream_request import LEARNING
-from unskew._spark.streaming.replan.partial_store import KeyCounts
+from unskew._spark.streaming.replan.partial_store import BatchKeys
 from unskew.kernels.planned import Weights
 from unskew.partitioners import ConsistentGrouping, Partitioner, PlannedSplit
 from unskew.partitioners.consistent_grouping import ConsistentGroupingRouter
@@ -22,15 +22,15 @@ VIRTUAL = 100
 """Virtual workers for each worker: a hundredth of its work is what moves at a time."""
 
 TOLERATED = 0.05
-"""How far above the mean a worker's time may be before it counts as busy."""
+"""How far above the mean a worker's time may be before the worker counts as busy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What a micro-batch took."""
+class BatchOutcome:
+    """The loads and times of one micro-batch."""
 
     seconds: Weights
-    """That each worker needed for its rows."""
+    """Of each worker, for its rows."""
     loads: Weights
     """Rows of each worker."""
     took: float
@@ -38,16 +38,16 @@ class Outcome:
 
 
 class BatchPlanner(Protocol):
-    """Makes a route, and learns from the batch that took it."""
+    """Makes a route for each batch, and learns from the batch that took it."""
 
     @property
     def workers(self) -> int:
-        """How many the next route has."""
+        """Workers of the next route."""
         ...
 
     @property
     def pinned(self) -> bool:
-        """Whether what it learns of a worker holds only if that stays on its machine."""
+        """Whether workers must stay on their machines: what is learned of one holds only there."""
         ...
 
     @property
@@ -59,8 +59,8 @@ class BatchPlanner(Protocol):
         """How the next batch is routed."""
         ...
 
-    def learn(self, outcome: Outcome, counts: Callable[[], KeyCounts]) -> None:
-        """Take what the batch took; `counts` reads how many rows its keys had."""
+    def learn(self, outcome: BatchOutcome, counts: Callable[[], BatchKeys]) -> None:
+        """Learn from a batch; `counts` reads how many rows its keys had."""
         ...
 
 
@@ -79,14 +79,14 @@ class SplitPlanner:
         return 0 if self.table is None else self.table.keys.size
 
     def partitioner(self) -> Partitioner:
-        """The plan, with overflow bounded; a router that learns where no batch was yet."""
+        """The plan, with overflow bounded; before the first batch a router that learns online."""
         if self.table is None:
             return build(LEARNING, self.workers)
         interval = max(self.rows, 1000)
         return PlannedSplit(self.workers, *self.table, mode="online", interval=interval)
 
-    def learn(self, outcome: Outcome, counts: Callable[[], KeyCounts]) -> None:
-        """Plan for the same keys with the same rows."""
+    def learn(self, outcome: BatchOutcome, counts: Callable[[], BatchKeys]) -> None:
+        """Plan as if the same keys came again."""
         found = counts()
         if not found.keys.size:
             return
@@ -97,7 +97,7 @@ class SplitPlanner:
 
 @dataclass(slots=True)
 class VirtualWorkers:
-    """Consistent grouping: who took long hands virtual workers to who was done early.
+    """Consistent grouping: slow workers hand virtual workers to fast ones.
 
     The paper's workers signal in every slot of time, and a pair of signals moves one virtual
     worker. A micro-batch is many slots: signals go on, with the times that each move would have
@@ -109,7 +109,7 @@ class VirtualWorkers:
 
     @classmethod
     def of(cls, workers: int) -> VirtualWorkers:
-        """As many virtual workers for all."""
+        """Start with equally many virtual workers each."""
         return cls(ConsistentGrouping(workers, VIRTUAL).router())
 
     @property
@@ -119,20 +119,20 @@ class VirtualWorkers:
 
     @property
     def table_size(self) -> int:
-        """No key is named."""
+        """0: no key is named."""
         return 0
 
     def partitioner(self) -> Partitioner:
-        """The virtual workers as they are now."""
+        """The current virtual workers."""
         return ConsistentGrouping(self.workers, VIRTUAL, owners=self.memory.owners)
 
-    def learn(self, outcome: Outcome, counts: Callable[[], KeyCounts]) -> None:
-        """Signal and pair, until the times would be level."""
+    def learn(self, outcome: BatchOutcome, counts: Callable[[], BatchKeys]) -> None:
+        """Move virtual workers until the times would be level."""
         seconds = outcome.seconds
         owned = np.bincount(self.memory.owners, minlength=self.workers)
         if not seconds.any():
             return
-        # A worker without rows tells nothing: it is taken for a middling one.
+        # The speed of a worker without rows is unknown: take the mean.
         each = np.where(seconds > 0, seconds, seconds.mean()) / np.maximum(owned, 1)
         for _ in range(self.memory.owners.size):
             owned = np.bincount(self.memory.owners, minlength=self.workers)
@@ -143,7 +143,7 @@ class VirtualWorkers:
 
 
 def _signals(times: Weights) -> WorkerReport:
-    """Of the longest, which is busy if it is far above the mean, and of the shortest."""
+    """Signals of the slowest worker, if it is far above the mean, and of the fastest."""
     busy, idle = np.array([[times.argmax()], [times.argmin()]], dtype=np.int32)
     if times.max() <= times.mean() * (1 + TOLERATED):
         return WorkerReport()
