@@ -73,6 +73,14 @@ def test_sparks_own_aggregates_by_a_scheme_that_keeps_keys_whole(frame):
         unskew.groupBy(frame, "word", workers=3, scheme="pkg").agg(F.sum("id"))
 
 
+def test_results_of_one_name_are_kept_apart(frame):
+    for scheme in ("kg", "auto"):
+        grouped = unskew.groupBy(frame, "word", workers=3, scheme=scheme)
+        result = grouped.agg(unskew.count(), unskew.sum("id"), unskew.count())
+        assert result.columns == ["word", "count()", "sum(id)", "count()"]
+        assert all(row[1] == row[3] for row in result.collect())
+
+
 PYTHON = {
     "longest": Longest("word"),
     "top": unskew.top_k("part", 2),
