@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from unskew._spark.frames.arrow_types import arrow_schema
+from unskew._spark.frames.schemas import arrow_schema
 
 
 def write_batches(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew._spark.costs.cost_aware_map import SHAPE
-from unskew._spark.routing.costliest_first import CostliestFirst
+from unskew._spark.routing.online import CostliestFirst
 from unskew.partitioners import Proactive
 from unskew.sketches.cost_pair import CostPair
 

@@ -211,7 +211,8 @@ def test_damaged_commits_are_removed_only_where_that_is_asked_for(caplog):
     files = Folder({intact: commit().to_bytes(), damaged: b"{", "commits/notes.json": b""})
     assert CommitLog(files).last(mend=False).batch == 4
     assert damaged in files.content
-    assert CommitLog(files).last().batch == 4
+    with caplog.at_level("WARNING", logger="unskew"):
+        assert CommitLog(files).last().batch == 4
     assert damaged not in files.content
     assert "falling back to batch 4" in caplog.text
 

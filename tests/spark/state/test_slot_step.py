@@ -20,7 +20,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from unskew._spark.frames.arrow_types import arrow_type
+from unskew._spark.frames.schemas import arrow_type
 from unskew._spark.stateful.config import OUTPUT, REPORT, STATE, StateSchema
 from unskew._spark.stateful.processor import FunctionProcessor, Processor
 from unskew._spark.stateful.reports import MOST_KEYS, SlotReport

@@ -19,8 +19,7 @@ from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, check_rows
 from unskew._spark.frames.physical_plan import check_order_may_matter
 from unskew._spark.frames.schemas import struct_of
-from unskew._spark.routing.costliest_first import CostliestFirst
-from unskew._spark.routing.online import routed_by_task
+from unskew._spark.routing.online import CostliestFirst, routed_by_task
 from unskew.errors import ParameterTypeError
 from unskew.kernels.cost_pair import Floats
 from unskew.partitioners import Proactive, ShuffleGrouping

@@ -19,8 +19,8 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import BinaryType, DataType, DecimalType, StructField, StructType
 from pyspark.util import PythonEvalType
 
-from unskew._spark.frames.arrow_types import arrow_type
 from unskew._spark.frames.keys import column
+from unskew._spark.frames.schemas import arrow_type
 from unskew.aggregates import Aggregate, Count, Max, Mean, Min, Sum
 
 BY_BATCH = hasattr(PythonEvalType, "SQL_GROUPED_AGG_ARROW_ITER_UDF")

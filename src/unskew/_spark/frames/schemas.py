@@ -1,19 +1,28 @@
-"""The columns that a function returns, as a schema or in Spark's words for one."""
+"""Schemas: of functions' results, as text or Spark types, and as Arrow types."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection
+from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas import types
+from pyspark.sql.types import DataType, StructType
 
 from unskew.errors import SchemaError
+
+# Arrow's timestamps carry the zone that they are shown in; the instant is the same in all.
+_ZONE: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in inspect.signature(types.to_arrow_type).parameters else {}
+)
 
 _EXAMPLE = "name columns and types, such as 'user string, n bigint'"
 
 
 def struct_of(schema: object, name: str = "schema") -> StructType:
-    """The schema, parsed if it is text; refused if it names no columns."""
+    """The schema, parsed if it is text; raises if it names no columns."""
     struct = schema
     if isinstance(schema, str):
         try:
@@ -32,3 +41,13 @@ def check_names(found: Collection[str], wanted: Collection[str], what: str) -> N
             f"{what} has the fields {', '.join(map(str, found))}; "
             f"the schema has {', '.join(wanted)}"
         )
+
+
+def arrow_type(kind: DataType) -> pa.DataType:
+    """The Arrow type of a Spark type."""
+    return types.to_arrow_type(kind, **_ZONE)
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema of a Spark schema."""
+    return types.to_arrow_schema(schema, **_ZONE)

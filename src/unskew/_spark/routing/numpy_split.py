@@ -1,4 +1,4 @@
-"""A planned split's rows in turn, in numpy alone: a Python worker need not load the compiler.
+"""The router of a planned split in numpy alone: a Python worker need not load the compiler.
 
 Loading it takes a worker about a second of CPU, and there is one worker for each slot. The rows go
 where `PlannedSplitRouter` sends them.
@@ -21,7 +21,7 @@ _MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 
 
-class Turns(NamedTuple):
+class NumpySplit(NamedTuple):
     """A plan's table as arrays: keys in ascending order, the parts of each, draws of each part."""
 
     workers: int
@@ -31,15 +31,17 @@ class Turns(NamedTuple):
     thresholds: Words
     aliases: NDArray[np.int32]
 
-    def router(self, source: int = 0, sources: int = 1) -> TurnRouter:
+    def router(self, source: int = 0, sources: int = 1) -> NumpySplitRouter:
         """Start the memory of one source: the next draw of each planned key."""
-        return TurnRouter(self, _mixed(self.keys + np.uint64(source * _GOLDEN % 2**64)) >> _32)
+        return NumpySplitRouter(
+            self, _mixed(self.keys + np.uint64(source * _GOLDEN % 2**64)) >> _32
+        )
 
 
-class TurnRouter:
+class NumpySplitRouter:
     """One source's next draw for each planned key, so that the shares come out level."""
 
-    def __init__(self, turns: Turns, draws: Words) -> None:
+    def __init__(self, turns: NumpySplit, draws: Words) -> None:
         self.turns = turns
         self.draws = draws
 

@@ -1,8 +1,9 @@
-"""Schemes that learn as they route: the router, inside each task of the sending stage."""
+"""Routers inside the tasks of the sending stage, for schemes that learn as they route."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,10 +12,11 @@ from pyspark import TaskContext
 from pyspark.sql import Column
 from pyspark.sql.pandas.functions import arrow_udf
 
-from unskew._spark.routing.numpy_split import Turns
-from unskew.partitioners import StaticRoutes
-from unskew.partitioners.contract import Router
+from unskew._spark.routing.numpy_split import NumpySplit
+from unskew.partitioners import Proactive, StaticRoutes
+from unskew.partitioners.contract import KeyHashes, Router, WorkerIds
 from unskew.partitioners.static import AliasTable
+from unskew.sketches.cost_pair import CostPair
 
 
 class Starter(Protocol):
@@ -62,4 +64,42 @@ def _light(partitioner: Starter) -> Starter:
     if static is None or static.arcs is not None:
         return partitioner
     table, alias = static.table, AliasTable.of(static.table)
-    return Turns(static.workers, table.keys, table.starts, table.owners, *alias)
+    return NumpySplit(static.workers, table.keys, table.starts, table.owners, *alias)
+
+
+@dataclass(frozen=True, slots=True)
+class CostliestFirst:
+    """Proactive scheduling that sees a whole Arrow batch: its costliest rows are assigned first.
+
+    By falling cost, the cheap rows level what the costly ones left: a source ends with workers
+    that are level to the cost of its cheapest rows instead of its costliest.
+    """
+
+    posg: Proactive
+
+    def router(self, source: int = 0, sources: int = 1) -> CostliestFirstRouter:
+        """Start the memory of one source."""
+        assert self.posg.learned is not None
+        learned = self.posg.learned
+        costs = CostPair(self.posg.shape, learned.counts.copy(), learned.costs.copy())
+        # Sources know nothing of each other: each begins with another worker.
+        return CostliestFirstRouter(
+            self.posg.router(source, sources), costs, source % self.posg.workers, self.posg.workers
+        )
+
+
+@dataclass(slots=True)
+class CostliestFirstRouter:
+    """One source's scheduler."""
+
+    inner: Router
+    costs: CostPair
+    first: int
+    workers: int
+
+    def route(self, keys: KeyHashes) -> WorkerIds:
+        """The worker of every row of one batch."""
+        order = np.argsort(-self.costs.estimate(keys), kind="stable")
+        out = np.empty(keys.size, dtype=np.int32)
+        out[order] = (self.inner.route(keys[order]) + self.first) % self.workers
+        return out

@@ -14,8 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from unskew._spark.frames.helper_columns import helper_name
-from unskew._spark.routing.native import worker_expression
-from unskew._spark.routing.perfect_hash import array_literal
+from unskew._spark.routing.native import array_literal, worker_expression
 from unskew.partitioners import RoutingTable
 
 

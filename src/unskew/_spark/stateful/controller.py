@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unskew._spark.routing.perfect_hash import MOST_ENTRIES
+from unskew._spark.routing.native import MOST_ENTRIES
 from unskew._spark.stateful.reports import SlotReport
 from unskew.checking import check_whole
 from unskew.errors import ParameterError, UnknownNameError

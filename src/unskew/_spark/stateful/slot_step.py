@@ -13,8 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unskew._spark.frames.arrow_keys import whole
-from unskew._spark.frames.arrow_types import arrow_type
-from unskew._spark.frames.schemas import check_names
+from unskew._spark.frames.schemas import arrow_type, check_names
 from unskew._spark.stateful.config import OUTPUT, REPORT, STATE, StateSchema
 from unskew._spark.stateful.processor import Form, Processor, State
 from unskew._spark.stateful.reports import SlotReport

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from unskew._spark.engine.aggregation_plan import AggregationPlan
-from unskew._spark.frames.arrow_types import arrow_type
+from unskew._spark.frames.schemas import arrow_type
 from unskew._spark.planning.stream_request import Decision, StreamRequest
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew._spark.streaming.state_store_merge import (

@@ -12,9 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
 from unskew._spark.engine.group_functions import RESULT
-from unskew._spark.frames.arrow_types import arrow_schema
 from unskew._spark.frames.keys import KeyColumns, check_rows, column
-from unskew._spark.frames.schemas import check_names, struct_of
+from unskew._spark.frames.schemas import arrow_schema, check_names, struct_of
 from unskew._spark.monitoring.feeds import Feed
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.stream_request import StreamRequest

@@ -23,9 +23,9 @@ from pyspark.sql.types import (
 )
 
 from unskew._spark.frames.arrow_keys import KeyGroups
-from unskew._spark.frames.arrow_types import arrow_schema
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import column
+from unskew._spark.frames.schemas import arrow_schema
 from unskew._spark.monitoring.hot_keys import key_at, to_text, top
 from unskew._spark.monitoring.listener import OBSERVED
 

@@ -21,9 +21,9 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from unskew._spark.engine.aggregate_functions import States
-from unskew._spark.frames.arrow_types import arrow_schema
 from unskew._spark.frames.key_text import check_texts, texts_of, value_of
 from unskew._spark.frames.keys import column
+from unskew._spark.frames.schemas import arrow_schema
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew.aggregates import Aggregate
 from unskew.errors import ParameterError, ParameterTypeError

@@ -12,8 +12,7 @@ from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import content_hash
 from unskew._spark.planning.join import SideRoute
 from unskew._spark.planning.request import RoutingRequest
-from unskew._spark.routing.native import by_hash, looked_up
-from unskew._spark.routing.perfect_hash import PerfectTable, array_literal
+from unskew._spark.routing.native import PerfectTable, array_literal, by_hash, looked_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,10 @@ from unskew._spark.engine.group_functions import (
     keeping,
     merging_the_rest,
 )
-from unskew._spark.frames.arrow_types import arrow_schema
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.key_text import is_collated, text_of
 from unskew._spark.frames.keys import KeyColumns, column
-from unskew._spark.frames.schemas import check_names
+from unskew._spark.frames.schemas import arrow_schema, check_names
 from unskew._spark.routing.route import Route
 from unskew.errors import KeyTypeError, SchemaError
 from unskew.partitioners.contract import KeyHashes

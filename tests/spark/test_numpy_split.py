@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unskew._spark.routing.numpy_split import Turns
-from unskew._spark.routing.online import _light
+from unskew._spark.routing.numpy_split import NumpySplit, _light
 from unskew.partitioners import PlannedSplit
 from unskew.sketches.key_counts import KeyCounts
 
@@ -22,7 +21,7 @@ def test_routes_are_those_of_the_compiled_router(numbers, workers, source, step)
     keys = np.array(numbers, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     plan = PlannedSplit(workers, counts=KeyCounts.of([keys[::2]]))
     turns = _light(plan)
-    assert isinstance(turns, Turns)
+    assert isinstance(turns, NumpySplit)
     router = turns.router(source)
     batches = [router.route(keys[start : start + step]) for start in range(0, keys.size, step)]
     found = np.concatenate([np.empty(0, dtype=np.int32), *batches])
