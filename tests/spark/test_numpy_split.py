@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unskew._spark.routing.numpy_split import NumpySplit, _light
+from unskew._spark.routing.numpy_split import NumpySplit
+from unskew._spark.routing.online import _light
 from unskew.partitioners import PlannedSplit
 from unskew.sketches.key_counts import KeyCounts
 
