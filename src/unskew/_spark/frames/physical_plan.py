@@ -20,6 +20,10 @@ CHECKSUMS = (
 )
 # Operators that merge the rows of several tasks, or draw rows again.
 _REORDERING = re.compile(r"\b(\w*Exchange|Coalesce|Sample|\w*Union)\b")
+# Plans that give the same rows whenever they run: scans and plain expressions.
+_SCANS = re.compile(r"^(\*\(\d+\) )?(FileScan|Scan|Range|LocalTableScan|BatchScan|InMemory|Table)")
+_PLAIN = re.compile(r"^(\*\(\d+\) )?(Project|Filter|ColumnarToRow|InputAdapter|WholeStageCodegen)")
+_RANDOM = re.compile(r"\b(rand|randn|uuid|shuffle|random|monotonically_increasing_id)\(|UDF|Python")
 
 
 def physical_plan(rows: DataFrame) -> str:
@@ -34,6 +38,14 @@ def physical_plan(rows: DataFrame) -> str:
 def is_replayable(rows: DataFrame) -> bool:
     """Whether every task reads its rows in the same order each time it runs."""
     return not _REORDERING.search(physical_plan(rows))
+
+
+def gives_the_same_rows(rows: DataFrame) -> bool:
+    """Whether the plan is a scan with plain expressions, which can be run twice."""
+    lines = [line.lstrip(" +-:") for line in physical_plan(rows).splitlines()[1:] if line.strip()]
+    return all(_SCANS.match(line) or _PLAIN.match(line) for line in lines) and not any(
+        _RANDOM.search(line) for line in lines
+    )
 
 
 def check_order_may_matter(rows: DataFrame, scheme: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -22,7 +21,7 @@ from unskew._spark.costs.cost_aware_map import (
 )
 from unskew._spark.costs.samples import JobCosts, logger
 from unskew._spark.frames.keys import content_hash
-from unskew._spark.frames.physical_plan import is_replayable, physical_plan
+from unskew._spark.frames.physical_plan import gives_the_same_rows, is_replayable
 from unskew.checking import check_number
 from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.sketches.cost_pair import CostPair, CostShape
@@ -30,16 +29,12 @@ from unskew.sketches.cost_pair import CostPair, CostShape
 Scheme: TypeAlias = Literal["auto", "posg"]
 BatchSink = Callable[[DataFrame, int], None]
 
-_REQUESTED = BreakEven(True, "scheme='posg' was given")
-
 REMEMBERED = 1 << 16
 """Timed rows after which older ones count half: costs drift."""
 
+_REQUESTED = BreakEven(True, "scheme='posg' was given")
+
 _SHARES = 1 << 16
-# Plans that give the same rows whenever they run: scans and plain expressions.
-_SCANS = re.compile(r"^(\*\(\d+\) )?(FileScan|Scan|Range|LocalTableScan|BatchScan|InMemory|Table)")
-_PLAIN = re.compile(r"^(\*\(\d+\) )?(Project|Filter|ColumnarToRow|InputAdapter|WholeStageCodegen)")
-_RANDOM = re.compile(r"\b(rand|randn|uuid|shuffle|random|monotonically_increasing_id)\(|UDF|Python")
 
 
 def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
@@ -79,7 +74,7 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     workers : int, optional
         How many tasks; as many as run at a time if not given.
     scheme : {"auto", "posg"}
-        "auto" schedules by cost where a forecast says that it pays, "posg" always.
+        "auto" schedules by cost where the forecast expects a gain, "posg" always.
     learn : float
         Share of a batch's rows that is run first, to learn what rows cost.
     sketches : str or Path, optional
@@ -155,8 +150,7 @@ def _map_batch(
     kept = work.timed(first, spread).localCheckpoint(eager=True)
     costs = work.joined(row[0] for row in kept.select(work.costs).dropna().collect())
     done = kept.drop(work.costs)
-    times = (1 - learn) / learn
-    forecast = _REQUESTED if always else break_even(costs, work.workers, times)
+    forecast = _REQUESTED if always else break_even(costs, work.workers, times=(1 - learn) / learn)
     say(str(forecast))
     if not forecast.pays:
         return done.union(work.plain(rest))
@@ -174,14 +168,6 @@ def _draw(rows: DataFrame, limit: int, salt: int) -> Column:
     """
     source = F.monotonically_increasing_id() if is_replayable(rows) else content_hash(rows)
     return F.pmod(F.xxhash64(source, F.lit(salt)), F.lit(limit))
-
-
-def gives_the_same_rows(rows: DataFrame) -> bool:
-    """Whether the plan is a scan with plain expressions, which can be run twice."""
-    lines = [line.lstrip(" +-:") for line in physical_plan(rows).splitlines()[1:] if line.strip()]
-    return all(_SCANS.match(line) or _PLAIN.match(line) for line in lines) and not any(
-        _RANDOM.search(line) for line in lines
-    )
 
 
 class MappedStream:
