@@ -192,7 +192,7 @@ def test_bad_requests_are_refused_before_any_job(spark, frame):
         (
             lambda: unskew.groupBy(ids, "word", scheme="pkg").applyInArrow(identity, ids.schema),
             NeedError,
-            "these do: kg",
+            "these schemes do: kg",
         ),
         (
             lambda: unskew.groupBy(ids, "word").applyInArrow(
@@ -237,7 +237,11 @@ def test_bad_requests_are_refused_before_any_job(spark, frame):
             KeyTypeError,
             "cast one of them",
         ),
-        (lambda: unskew.repartition(frame, "word", scheme="pkg"), NeedError, "these do: kg"),
+        (
+            lambda: unskew.repartition(frame, "word", scheme="pkg"),
+            NeedError,
+            "these schemes do: kg",
+        ),
         (lambda: unskew.repartition(frame, "word", table=-1), ParameterError, "table=-1"),
         (lambda: unskew.groupBy(frame, "word", tabel=9), UnknownNameError, "did you mean 'table'"),
         (lambda: unskew.groupBy(frame, "word", epsilon=0), ParameterError, "epsilon=0"),

@@ -8,6 +8,7 @@ order-independent checksums notice that and run the whole stage again.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -32,7 +33,9 @@ def physical_plan(rows: DataFrame) -> str:
     if on_server is not None:
         return str(on_server(rows))
     # What `explain` prints: redirecting its output would mix up the plans of two threads.
-    return str(rows._jdf.queryExecution().simpleString())
+    # Not the query's own simpleString, which fails for a stream.
+    session: Any = rows.sparkSession
+    return str(session._jvm.PythonSQLUtils.explainString(rows._jdf.queryExecution(), "simple"))
 
 
 def is_replayable(rows: DataFrame) -> bool:

@@ -126,6 +126,8 @@ def plan_pair(left: RoutingRequest, right: RoutingRequest) -> Plan:
     check_same_types(left.key, right.key)
     if isinstance(left.scheme, Plan) or left.scheme not in MEASURED:
         return left.plan()
+    # The right side was given no workers or settings of its own.
+    right = replace(right, workers=left.workers, settings=left.settings)
     return left.plan_from(together(left.profile(), right.profile()))
 
 
