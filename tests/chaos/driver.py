@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from unskew._spark.stateful.processor import Processor
-from unskew._spark.stateful.stream import stateful
+from unskew.streaming import Processor, stateful
 
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
