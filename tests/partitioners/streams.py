@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from unskew.partitioners import (
     ALL,
+    AdaptiveSplit,
     ConsistentGrouping,
     ConsistentRing,
     FullKnowledge,
@@ -63,9 +64,9 @@ def _with_settings() -> list[Partitioner]:
         OfflineGreedy(7, counts),
         PlannedSplit(7, counts=counts),
         PlannedSplit(200, counts=counts),
-        PlannedSplit(7, mode="online", interval=50),
-        PlannedSplit(7, counts=counts, mode="online", counters=5),
-        PlannedSplit(1, mode="online", interval=10),
+        AdaptiveSplit(7, interval=50),
+        AdaptiveSplit(7, PlannedSplit(7, counts=counts), interval=20, counters=5),
+        AdaptiveSplit(1, interval=10),
         RoutingTable(7, POOL[:10], owners, base=ConsistentRing(7)),
         RoutingTable(7, POOL[:10], owners, base=KeyGrouping(7), max_entries=10),
         Proactive(7, epsilon=0.5, learned=learned.learned()),

@@ -1,4 +1,4 @@
-"""Planned split: level workers, few cuts, a bounded table; on line, bounded and sticky."""
+"""Planned split: level workers, few cuts, a bounded table. Adaptive split: bounded and sticky."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from unskew.errors import ParameterError
 from unskew.hashing import hash_ids
 from unskew.kernels.replanned import IntervalCounts
-from unskew.partitioners import Need, PlannedSplit
+from unskew.partitioners import AdaptiveSplit, Need, PlannedSplit
 from unskew.partitioners.split_planning import plan_split, planned_loads
 from unskew.partitioners.split_replanning import replan
 from unskew.sketches.key_counts import KeyCounts
@@ -98,18 +98,18 @@ def test_rows_come_out_as_planned(sources):
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 1000), interval=st.integers(1, 3000), workers=workers)
-def test_online_no_worker_passes_its_bound(seed, interval, workers):
+def test_adaptive_no_worker_passes_its_bound(seed, interval, workers):
     # Every interval ends in a plan: twenty of them, and a part of another, are enough.
     stream = zipf_stream(min(6000, 20 * interval + interval // 2), seed=seed)
-    chosen = PlannedSplit(workers, mode="online", interval=interval).router().route(stream)
+    chosen = AdaptiveSplit(workers, interval=interval).router().route(stream)
     bound = max(int(1.02 * interval / workers), -(-interval // workers))
     for start in range(0, stream.size, interval):
         assert np.bincount(chosen[start : start + interval]).max() <= bound
 
 
-def test_online_makes_few_replicas_once_it_has_a_plan():
+def test_adaptive_makes_few_replicas_once_it_has_a_plan():
     stream = zipf_stream(40_000)
-    chosen = PlannedSplit(16, mode="online", interval=20_000).router().route(stream)
+    chosen = AdaptiveSplit(16, interval=20_000).router().route(stream)
     replicas = [
         len(set(zip(part.tolist(), where.tolist(), strict=True))) - np.unique(part).size
         for part, where in zip(np.split(stream, 2), np.split(chosen, 2), strict=True)
@@ -117,7 +117,7 @@ def test_online_makes_few_replicas_once_it_has_a_plan():
     assert replicas[1] < 0.6 * replicas[0]
 
 
-def test_online_keys_stay_where_they_are_while_they_fit():
+def test_adaptive_keys_stay_where_they_are_while_they_fit():
     table = PlannedSplit(16, counts=KeyCounts.of([zipf_stream(20_000)])).table
     for seed in range(3):
         stream = zipf_stream(20_000, seed=seed)
@@ -154,14 +154,14 @@ def test_tables_that_cannot_be_are_refused(table, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"mode": "later"}, "not one of offline, online"),
         ({"interval": 0}, "interval=0"),
         ({"epsilon": 0.0}, "epsilon"),
+        ({"start": PlannedSplit(3)}, "start.workers=3 must equal workers=4"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings, message):
     with pytest.raises(ParameterError, match=message):
-        PlannedSplit(4, **settings)
+        AdaptiveSplit(4, **settings)
     with pytest.raises(ParameterError, match="table=-1"):
         plan_split(KEYS, np.ones(KEYS.size), np.zeros(3), table=-1)
     with pytest.raises(ParameterError, match="one per worker"):
@@ -171,4 +171,4 @@ def test_settings_that_cannot_be_are_refused(settings, message):
 def test_it_knows_which_keys_it_cuts():
     counts = KeyCounts(hash_ids(np.arange(3)), np.array([90, 5, 5]))
     assert PlannedSplit(4, counts=counts).cut.tolist() == hash_ids(np.arange(1)).tolist()
-    assert PlannedSplit(4, mode="online").cut is None
+    assert AdaptiveSplit(4).cut is None

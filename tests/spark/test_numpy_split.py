@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from unskew._spark.routing.numpy_split import NumpySplit
 from unskew._spark.routing.online import _light
-from unskew.partitioners import PlannedSplit
+from unskew.partitioners import AdaptiveSplit, PlannedSplit
 from unskew.sketches.key_counts import KeyCounts
 
 
@@ -31,5 +31,5 @@ def test_routes_are_those_of_the_compiled_router(numbers, workers, source, step)
 
 
 def test_a_plan_that_learns_keeps_its_own_router():
-    plan = PlannedSplit(3, mode="online")
+    plan = AdaptiveSplit(3)
     assert _light(plan) is plan

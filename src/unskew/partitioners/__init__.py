@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unskew.errors import NeedError, UnknownNameError
+from unskew.partitioners.adaptive_split import AdaptiveSplit
 from unskew.partitioners.bounded_ring import BoundedRing
 from unskew.partitioners.consistent_grouping import ConsistentGrouping
 from unskew.partitioners.consistent_ring import ConsistentRing
@@ -43,6 +44,7 @@ _SCHEMES: tuple[type[Partitioner], ...] = (
     BoundedRing,
     ConsistentGrouping,
     PlannedSplit,
+    AdaptiveSplit,
     TwoRandomChoices,
     ShuffleGrouping,
     Proactive,
@@ -99,6 +101,7 @@ def _coordinated(scheme: str) -> bool:
 __all__ = [
     "ALL",
     "PLANNED",
+    "AdaptiveSplit",
     "BoundedRing",
     "ConsistentGrouping",
     "ConsistentRing",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,13 @@ from unskew.partitioners.contract import (
     KeyHashes,
     Need,
     PartitionerBase,
-    Router,
     WorkerIds,
-    check_epsilon,
     check_workers,
 )
 from unskew.partitioners.split_planning import index_of, plan_split
-from unskew.partitioners.split_replanning import ReplanningRouter
 from unskew.partitioners.static import AliasTable, SplitTable, StaticRoutes
 from unskew.sketches.frozen import ArrayValue, frozen
 from unskew.sketches.key_counts import KeyCounts
-
-Mode = Literal["offline", "online"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +32,10 @@ class PlannedSplit(ArrayValue, PartitionerBase):
     `starts[i]..starts[i+1]-1`, each with the worker that owns it and its share of the key's rows.
     Given `counts`, the table is made from them; with neither, every key goes by its hash.
 
-    With `mode="online"` a source makes the table itself, after every `interval` of rows,
-    from a sketch of `counters` keys; within an interval no worker takes more than 1 + `epsilon`
-    times its share. The interval is a twentieth of `counts`, if they are given.
-
     When: partial results merge and key frequencies are known, from the data or from an earlier
-        run; online, where they are not known or drift.
+        run. Not when they are not known or drift: an adaptive split finds them out as it routes.
     Cost: O(log table) time per row, O(table) memory, no coordination. At most workers - 1 cuts
-        are made, so there are at most keys + workers - 1 replicas. Online also O(parts) time
-        for the rows of a split key, and a few replicas more for what the last interval did not
-        foretell.
+        are made, so there are at most keys + workers - 1 replicas.
     Paper: ours, after McNaughton's wrap-around rule for machines that may share a job.
 
     >>> stream = np.repeat(np.array([0, 2**63], dtype=np.uint64), [900, 100])
@@ -64,21 +53,10 @@ class PlannedSplit(ArrayValue, PartitionerBase):
     owners: WorkerIds = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     shares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, dtype=np.float64))
     counts: KeyCounts = field(default_factory=KeyCounts.none)
-    mode: Mode = "offline"
-    epsilon: float = 0.02
-    interval: int = 100_000
-    counters: int = 1000
 
     def __post_init__(self) -> None:
         check_fields(self)
         check_workers(self.workers)
-        check_epsilon(self.epsilon)
-        if self.mode not in get_args(Mode):
-            raise ParameterError(f"mode={self.mode!r} is not one of {', '.join(get_args(Mode))}")
-        if self.interval < 1 or self.counters < 1:
-            raise ParameterError(
-                f"interval={self.interval} rows and counters={self.counters} must be at least 1"
-            )
         if self.counts.keys.size:
             self._take_counts(self.counts)
         object.__setattr__(self, "keys", frozen(self.keys, np.uint64))
@@ -98,41 +76,30 @@ class PlannedSplit(ArrayValue, PartitionerBase):
         return SplitTable(self.keys, self.starts, self.owners, self.shares)
 
     @property
-    def static(self) -> StaticRoutes | None:
-        """The plan; None online, where it changes."""
-        return None if self.mode == "online" else StaticRoutes(self.workers, self.table)
+    def static(self) -> StaticRoutes:
+        """The plan over key grouping."""
+        return StaticRoutes(self.workers, self.table)
 
     @property
     def need(self) -> Need:
-        """Whole keys while none is or may be cut, else mergeable parts."""
+        """Whole keys while none is cut, else mergeable parts."""
         return Need.WHOLE_KEY if self.max_replicas == 1 else Need.MERGEABLE
 
     @property
     def max_replicas(self) -> int:
-        """The parts of the key that is cut most; online a key may be anywhere."""
-        if self.mode == "online":
-            return self.workers
+        """The parts of the key that is cut most."""
         return int(np.diff(self.starts).max(initial=1))
 
-    def router(self, source: int = 0, sources: int = 1) -> Router:
+    def router(self, source: int = 0, sources: int = 1) -> PlannedSplitRouter:
         """Start the memory of one source: the next draw of each planned key."""
-        if self.mode == "online":
-            interval = -(-self.interval // sources)
-            return ReplanningRouter.start(
-                self.workers, self.table, interval, self.epsilon, self.counters
-            )
         return PlannedSplitRouter.start(self.workers, self.table, source)
 
     def _take_counts(self, counts: KeyCounts) -> None:
         if self.keys.size:
             raise ParameterError("counts and a table are both given; give only one")
-        if self.mode == "online":
-            twentieth = -(-int(counts.counts.sum()) // 20)
-            object.__setattr__(self, "interval", max(twentieth, 1))
-        else:
-            table = plan_split(counts.keys, counts.counts.astype(float), np.zeros(self.workers))
-            for name, column in table._asdict().items():
-                object.__setattr__(self, name, column)
+        table = plan_split(counts.keys, counts.counts.astype(float), np.zeros(self.workers))
+        for name, column in table._asdict().items():
+            object.__setattr__(self, name, column)
         # The table says all; keeping the counts would make the value as large as the data.
         object.__setattr__(self, "counts", KeyCounts.none())
 

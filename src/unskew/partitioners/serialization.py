@@ -129,9 +129,9 @@ def _class_of(name: str, value: dict[str, Any], hint: Any) -> Any:
     if isinstance(value.get("scheme"), str) and Partitioner in kinds:
         return scheme_named(value["scheme"])
     for kind in kinds:
-        if dataclasses.is_dataclass(kind):
+        if dataclasses.is_dataclass(kind) and value.get("scheme") == getattr(kind, "scheme", None):
             return kind
-    raise ParameterError(f"{name} must not be an object in a partitioner's JSON; see to_json")
+    raise ParameterError(f"{name} is not as to_json writes it")
 
 
 def _required(kind: Any) -> set[str]:

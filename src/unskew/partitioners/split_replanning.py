@@ -1,4 +1,4 @@
-"""Online planned split: a source plans each interval from a sketch of the one before."""
+"""The router of an adaptive split: it plans each interval from a sketch of the one before."""
 
 from __future__ import annotations
 

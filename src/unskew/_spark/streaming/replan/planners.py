@@ -11,7 +11,7 @@ import numpy as np
 from unskew._spark.planning.stream_request import LEARNING
 from unskew._spark.streaming.replan.partial_store import BatchKeys
 from unskew.kernels.planned import Weights
-from unskew.partitioners import ConsistentGrouping, Partitioner, PlannedSplit
+from unskew.partitioners import AdaptiveSplit, ConsistentGrouping, Partitioner, PlannedSplit
 from unskew.partitioners.consistent_grouping import ConsistentGroupingRouter
 from unskew.partitioners.contract import WorkerReport
 from unskew.partitioners.serialization import build
@@ -83,15 +83,15 @@ class SplitPlanner:
         if self.table is None:
             return build(LEARNING, self.workers)
         interval = max(self.rows, 1000)
-        return PlannedSplit(self.workers, *self.table, mode="online", interval=interval)
+        start = PlannedSplit.of(self.workers, self.table)
+        return AdaptiveSplit(self.workers, start, interval=interval)
 
     def learn(self, outcome: BatchOutcome, counts: Callable[[], BatchKeys]) -> None:
         """Plan as if the same keys came again."""
         found = counts()
         if not found.keys.size:
             return
-        nothing = SplitTable(*PlannedSplit(self.workers).table)
-        self.table = replan_for(self.table or nothing, *found)
+        self.table = replan_for(self.table or SplitTable.empty(), *found)
         self.rows = int(found.hashed.sum())
 
 
