@@ -114,13 +114,13 @@ def _visible(text: str) -> str:
 
 def _shortened(text: str, width: int) -> str:
     """The beginning, the end and the length: keys that begin alike often end differently."""
-    said = f" ({len(text):,} characters)"
-    room = max(width - len(said) - 1, 4)
+    length = f" ({len(text):,} characters)"
+    room = max(width - len(length) - 1, 4)
     tail = room // 4
     head = room - tail
     # Escapes are longer than what they stand for, so that twice the room is ample.
     start, end = _visible(text[: 2 * head]), _visible(text[-2 * tail :])
-    return f"{start[:head]}…{end[-tail:]}{said}"
+    return f"{start[:head]}…{end[-tail:]}{length}"
 
 
 def _escape(letter: str) -> str:

@@ -30,10 +30,10 @@ class ParameterTypeError(ParameterError, TypeError):
     """A parameter has the wrong type: a word for a number, 1.5 for a count."""
 
     def __init__(self, name: str, value: object, wanted: str) -> None:
-        said = _short(" ".join(repr(value).split()))
+        shown = _short(" ".join(repr(value).split()))
         nan = isinstance(value, float) and value != value
         kind = "not" if nan else f"of type {type(value).__name__}, not"
-        super().__init__(f"{name}={said} is {kind} {wanted}")
+        super().__init__(f"{name}={shown} is {kind} {wanted}")
 
 
 class UnknownNameError(UnskewError, LookupError):

@@ -102,8 +102,8 @@ def _words(array: pa.Array) -> NDArray[np.uint64]:
 def strings(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """Offsets into the bytes, and the bytes."""
     if types.is_fixed_size_binary(array.type):
-        places = np.arange(array.offset, array.offset + len(array) + 1)
-        return places * array.type.byte_width, _bytes(array.buffers()[1])
+        positions = np.arange(array.offset, array.offset + len(array) + 1)
+        return positions * array.type.byte_width, _bytes(array.buffers()[1])
     large = types.is_large_string(array.type) or types.is_large_binary(array.type)
     _, offsets, data = array.buffers()
     ends = _view(offsets, np.int64 if large else np.int32, array.offset, len(array) + 1)

@@ -129,30 +129,30 @@ def send_round_the_ring(
 ) -> None:
     """Send every key to the first worker at or after its point of the ring that is not full.
 
-    `loads` and `skips` stand in ring order; `order` turns a place into a worker. `skips` leads
-    past runs of full places and holds for the limit in `state[0]`.
+    `loads` and `skips` are in ring order; `order` turns a position into a worker. `skips` leads
+    past runs of full positions and holds for the limit in `state[0]`.
     """
-    places = loads.size
-    share = (1.0 + epsilon) / places
+    positions = loads.size
+    share = (1.0 + epsilon) / positions
     shift = np.uint64(64 - np.int64(np.log2(guide.size)))
     for i in range(keys.size):
         limit = np.int64(np.ceil(share * (messages + i + 1)))
         if limit != state[0]:
             state[0] = limit
-            for place in range(places):
-                skips[place] = place + 1 if place + 1 < places else 0
+            for position in range(positions):
+                skips[position] = position + 1 if position + 1 < positions else 0
         point = mix(keys[i])
         start = guide[np.int64(point >> shift)]
-        while start < places and points[start] < point:
+        while start < positions and points[start] < point:
             start += 1
-        if start == places:
+        if start == positions:
             start = np.int32(0)
-        place = start
-        while loads[place] >= limit:
-            place = skips[place]
-        while start != place:
+        position = start
+        while loads[position] >= limit:
+            position = skips[position]
+        while start != position:
             following = skips[start]
-            skips[start] = place
+            skips[start] = position
             start = following
-        loads[place] += 1
-        out[i] = order[place]
+        loads[position] += 1
+        out[i] = order[position]

@@ -88,8 +88,8 @@ def keep_and_fill(
     for i in range(weights.size):
         starts[i] = part
         left = weights[i]
-        for place in range(held[i], held[i + 1]):
-            worker = np.int64(holders[place])
+        for position in range(held[i], held[i + 1]):
+            worker = np.int64(holders[position])
             if left > 0 and (room[worker] > slack[worker] or left <= room[worker] + slack[worker]):
                 taken = min(left, room[worker] + slack[worker])
                 owners[part] = worker
@@ -101,8 +101,8 @@ def keep_and_fill(
             whole = left <= room[worker] + slack[worker] or part - starts[i] >= room.size - 1
             taken = left if whole else room[worker]
             known = False
-            for place in range(starts[i], part):
-                known = known or owners[place] == worker
+            for position in range(starts[i], part):
+                known = known or owners[position] == worker
             if not known:
                 owners[part] = worker
                 part += 1

@@ -104,16 +104,16 @@ def replan_for(
     owners = np.zeros(holders.size + size + workers, dtype=np.int32)
     keep_and_fill(weights, room, fair * _SLACK, held, holders, starts, owners)
     order = np.argsort(keys)
-    new_starts, places = parts_of(starts, order)
+    new_starts, positions = parts_of(starts, order)
     shares = 1.0 / np.repeat(np.diff(new_starts), np.diff(new_starts))
-    return SplitTable(keys[order], new_starts, owners[places], shares)
+    return SplitTable(keys[order], new_starts, owners[positions], shares)
 
 
 def _held(table: SplitTable, keys: KeyHashes) -> tuple[Offsets, WorkerIds]:
     """Which workers hold each of `keys` so far; a key that is new to the table has none."""
     entries = np.searchsorted(table.keys, keys)
     known = np.isin(keys, table.keys)
-    _, places = parts_of(table.starts, entries[known])
+    _, positions = parts_of(table.starts, entries[known])
     parts = np.zeros(keys.size, dtype=np.int64)
     parts[known] = np.diff(table.starts)[entries[known]]
-    return np.concatenate(([0], np.cumsum(parts))).astype(np.int64), table.owners[places]
+    return np.concatenate(([0], np.cumsum(parts))).astype(np.int64), table.owners[positions]

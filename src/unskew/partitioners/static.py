@@ -134,5 +134,5 @@ def parts_of(starts: Offsets, entries: Offsets) -> tuple[Offsets, Offsets]:
     """The parts of `entries`, in their order: where each entry's begin, and where they were."""
     parts = np.diff(starts)[entries]
     ends = np.cumsum(parts)
-    places = np.repeat(starts[:-1][entries] - (ends - parts), parts) + np.arange(parts.sum())
-    return np.concatenate(([0], ends)).astype(np.int64), places
+    positions = np.repeat(starts[:-1][entries] - (ends - parts), parts) + np.arange(parts.sum())
+    return np.concatenate(([0], ends)).astype(np.int64), positions

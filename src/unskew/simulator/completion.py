@@ -77,7 +77,7 @@ class Completion:
     times: Floats
     """From arrival to done, waiting included."""
     messages: int = 0
-    """What sources and workers told each other apart from the rows; requests ride on rows."""
+    """Messages between sources and workers besides the rows; requests travel with rows."""
     left: int | None = None
     """The first row that a proactive source did not deal round robin for want of costs."""
     started: int | None = None

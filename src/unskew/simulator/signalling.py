@@ -101,9 +101,11 @@ class SignalBoard:
         order = np.lexsort((signals.time[:news], signals.source[:news]))
         sources, heard = signals.source[:news][order], signals.worker[:news][order]
         starts = np.flatnonzero(np.diff(sources, prepend=-1))
-        for source, told in zip(sources[starts], np.split(heard, starts[1:]), strict=True):
-            state = signals.state[told]
-            self.routers[source].learn(WorkerReport(busy=told[state > 0], idle=told[state < 0]))
+        for source, senders in zip(sources[starts], np.split(heard, starts[1:]), strict=True):
+            state = signals.state[senders]
+            self.routers[source].learn(
+                WorkerReport(busy=senders[state > 0], idle=senders[state < 0])
+            )
 
     def _level(self, now: float) -> Floats:
         if self.signalling.by == "queue":

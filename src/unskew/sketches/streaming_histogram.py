@@ -44,11 +44,11 @@ class StreamingHistogram:
         histogram = cls(bins)
         if not (np.isfinite(points).all() and (masses > 0).all()):
             raise ParameterError("points must be finite numbers and their masses above 0")
-        apart, where = np.unique(points, return_inverse=True)
-        together = np.bincount(where, weights=masses, minlength=apart.size).astype(np.float64)
-        used = join_until(apart, together, bins)
-        histogram._points[:used] = apart[:used]
-        histogram._masses[:used] = together[:used]
+        distinct, where = np.unique(points, return_inverse=True)
+        merged = np.bincount(where, weights=masses, minlength=distinct.size).astype(np.float64)
+        used = join_until(distinct, merged, bins)
+        histogram._points[:used] = distinct[:used]
+        histogram._masses[:used] = merged[:used]
         histogram._used = used
         return histogram
 
