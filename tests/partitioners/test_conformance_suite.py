@@ -49,7 +49,7 @@ class LosesARow(Scheme):
 
 
 class Forgetful(Scheme):
-    """Round robin that starts anew with every batch."""
+    """Round robin that starts over with every batch."""
 
     def route(self, keys):
         return (np.arange(keys.size) % self.workers).astype(np.int32)

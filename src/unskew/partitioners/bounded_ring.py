@@ -56,7 +56,7 @@ class BoundedRing(PartitionerBase):
         return self.workers
 
     def router(self, source: int = 0, sources: int = 1) -> BoundedRingRouter:
-        """Start the memory of one source: a load per place of the ring."""
+        """Start the memory of one source: a load per position on the ring."""
         points, order = ring_points(self.workers, replicas=1)
         guide_bits = (2 * self.workers - 1).bit_length()
         starts = np.arange(1 << guide_bits, dtype=np.uint64) << np.uint64(64 - guide_bits)
@@ -73,7 +73,7 @@ class BoundedRing(PartitionerBase):
 
 @dataclass(slots=True)
 class BoundedRingRouter:
-    """Loads in ring order; `skips` leads past full places while `limit` holds."""
+    """Loads in ring order; `skips` leads past full positions while `limit` holds."""
 
     epsilon: float
     points: KeyHashes

@@ -61,8 +61,8 @@ class ConsistentGrouping(ArrayValue, PartitionerBase):
         object.__setattr__(self, "owners", frozen(self.owners, np.int32))
         if not 1 <= self.virtual * self.workers < 2**31:
             raise ParameterError(
-                f"virtual={self.virtual} is not at least 1 virtual worker per worker "
-                f"(and at most 2**31 - 1 for all)"
+                f"virtual={self.virtual} virtual workers per worker must be at least 1, and at "
+                f"most 2**31 - 1 for all workers={self.workers}"
             )
         if self.owners.size and self.owners.size != self.workers * self.virtual:
             raise ParameterError(
@@ -81,7 +81,7 @@ class ConsistentGrouping(ArrayValue, PartitionerBase):
         return self.workers
 
     def router(self, source: int = 0, sources: int = 1) -> ConsistentGroupingRouter:
-        """Start the memory of one source: a load per virtual worker, and whose each is."""
+        """Start the memory of one source: the load and the owner of each virtual worker."""
         return ConsistentGroupingRouter(
             RandomChoicesRouter.start(self.workers * self.virtual, self.epsilon, self.distinct),
             owners=self.owners.copy() if self.owners.size else self._evenly(),
@@ -138,7 +138,7 @@ class ConsistentGroupingRouter:
             self._probe(impatient)
 
     def _probe(self, impatient: list[int]) -> None:
-        """Let workers that have waited in vain give to one that is not busy."""
+        """Let workers that waited without a pair give a virtual worker to one that is not busy."""
         for giver in impatient:
             taker = next((worker for worker in self.quiet if worker not in self.busy), None)
             if giver in self.busy and taker is not None and self._can_give(giver):
