@@ -11,7 +11,7 @@ from unskew.kernels.shedding import Ledger, move, price
 
 @compiled
 def exchange(
-    rows: NDArray[np.int32],
+    rows: NDArray[np.int64],
     keys: Ledger,
     entry: float,
     limit: float,
@@ -37,7 +37,7 @@ def exchange(
                     place, two, gives = j + keys.loads.size, -1, 0.0
                 else:
                     two = rows[j]
-                    place, gives = keys.owner[two], keys.cost[two]
+                    place, gives = int(keys.owner[two]), keys.cost[two]
                 if place == top or gives >= keys.cost[one]:
                     continue
                 moved = keys.cost[one] - gives

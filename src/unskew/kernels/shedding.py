@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from unskew.kernels import WorkerIds, compiled
 
+# Rows and workers are passed on as 64-bit integers only: numba compiles a helper once for every
+# combination of integer types that it meets.
 Amounts = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
@@ -63,7 +65,7 @@ def cheapest_place(
     limit: float,
 ) -> int:
     """Where the key fits at the least price: its old worker, home, the least loaded; or −1."""
-    here = keys.owner[row]
+    here = int(keys.owner[row])
     best = -1
     best_price = np.inf
     least = least_loaded_but(here, keys)
@@ -102,7 +104,7 @@ def _largest_room(worker: int, keys: Ledger, limit: float) -> float:
 @compiled
 def _moving_price(row: int, keys: Ledger, entry: float) -> float:
     """What it takes to move the key to a worker that is neither its old one nor its home."""
-    here = price(row, keys.owner[row], keys, entry)
+    here = price(row, int(keys.owner[row]), keys, entry)
     return keys.memory[row] + entry - here
 
 
@@ -110,7 +112,7 @@ def _moving_price(row: int, keys: Ledger, entry: float) -> float:
 def _cover(
     lightest_first: Rows,
     taken: NDArray[np.bool_],
-    mine: NDArray[np.int32],
+    mine: Rows,
     excess: float,
     room: float,
     keys: Ledger,
@@ -136,9 +138,7 @@ def _cover(
 
 
 @compiled
-def _select(
-    mine: NDArray[np.int32], worker: int, keys: Ledger, entry: float, limit: float
-) -> tuple[Rows, int]:
+def _select(mine: Rows, worker: int, keys: Ledger, entry: float, limit: float) -> tuple[Rows, int]:
     """Keys that together just make up for the excess of `worker`, as positions in `mine`.
 
     They are the first so many that fit into what is left of the excess, and one key that covers
@@ -181,16 +181,14 @@ def _select(
 
 
 @compiled
-def _improve(
-    mine: NDArray[np.int32], worker: int, keys: Ledger, entry: float, limit: float
-) -> None:
+def _improve(mine: Rows, worker: int, keys: Ledger, entry: float, limit: float) -> None:
     """Give one of the keys taken back for another that does as well at a lower price."""
     for _ in range(mine.size):
         room = limit - keys.loads[worker]
         best_back, best_row, best_price = -1, -1, -1e-12 * limit
         for i in range(mine.size):
             back = mine[i]
-            there = keys.owner[back]
+            there = int(keys.owner[back])
             if there == worker:
                 continue
             saved = price(back, there, keys, entry) - price(back, worker, keys, entry)
@@ -209,7 +207,7 @@ def _improve(
                     best_back, best_row, best_price = back, row, extra
         if best_back < 0:
             return
-        there = keys.owner[best_back]
+        there = int(keys.owner[best_back])
         move(best_back, worker, keys)
         if best_row >= 0:
             move(best_row, there, keys)
@@ -217,7 +215,7 @@ def _improve(
 
 @compiled
 def shed_excess(
-    rows: NDArray[np.int32],
+    rows: Rows,
     offsets: NDArray[np.int64],
     shedding: Rows,
     keys: Ledger,
@@ -265,7 +263,7 @@ def send_back(
         if went == enough:
             break
         row = rows[i]
-        target = targets[i]
+        target = int(targets[i])
         if target == keys.owner[row] or keys.loads[target] + keys.cost[row] > limit:
             continue
         move(row, target, keys)

@@ -146,7 +146,7 @@ class LevelSearch:
         turn[shedding] = np.arange(shedding.size)
         grouped, offsets = group_by_worker(order, turn[owner], int(shedding.size))
         shed_excess(
-            rows[grouped].astype(np.int32), offsets, shedding, self._ledger(found), entry,
+            rows[grouped], offsets, shedding, self._ledger(found), entry,
             self.limit,
         )  # fmt: skip
 
@@ -156,7 +156,7 @@ class LevelSearch:
         if found.top > self.limit * (1 + 1e-9):
             heaviest = np.argsort(-keys.cost, kind="stable")[:_EXCHANGED_KEYS]
             exchange(
-                heaviest.astype(np.int32), self._ledger(found), entry, self.limit,
+                heaviest, self._ledger(found), entry, self.limit,
                 64 + 4 * now.workers,
             )  # fmt: skip
         self._trim(found, self._too_many(found), self.limit)
