@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from tests.effort import THOROUGH
 from tests.spark.state.batches import Driver, Reference, random_batches, shuffle_tables
 
 from unskew._spark.frames.physical_plan import physical_plan
@@ -17,7 +18,7 @@ from unskew.partitioners import KeyGrouping, RoutingTable
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(8 if THOROUGH else 2))
 def test_any_tables_and_any_workers(spark, tmp_path, monkeypatch, seed):
     shuffle_tables(monkeypatch, seed)
     draw = random.Random(seed)
@@ -29,10 +30,10 @@ def test_any_tables_and_any_workers(spark, tmp_path, monkeypatch, seed):
     reference = Reference(delay=5.0, timeout=12.0) if timed else Reference()
     run = driver.start(workers=4)
     moved = 0
-    for number, rows in enumerate(random_batches(seed, 7)):
-        if number in (2, 5):
-            run = driver.start(workers=draw.choice([1, 2, 3, 5]))  # a restart
-        if number == 4:
+    for number, rows in enumerate(random_batches(seed, 8 if THOROUGH else 5)):
+        if number in (2, 6):
+            run = driver.start(workers=draw.choice([1, 2, 5]))  # a restart
+        if number == 3:
             run.workers = 3  # while running
         run(driver.frame(rows), number)
         reference.batch(rows)
