@@ -16,6 +16,7 @@ from app_runs import run_measured, run_overview, run_printed
 from docstrings import PARTS, one_line, promise_of, sections
 from error_table import error_classes, error_messages
 from scheme_pages import scheme_documents, scheme_figures
+from tree import source_tree
 
 from unskew import rebalancing
 from unskew.partitioners import ALL
@@ -30,6 +31,7 @@ DOCUMENTS = (
     *(f"docs/apps/{name}.md" for name in APPS),
     "docs/benchmarks.md",
     "docs/cluster.md",
+    "docs/design.md",
     "docs/errors.md",
     "docs/schemes.md",
     "docs/planners.md",
@@ -85,6 +87,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "error-classes": error_classes,
     "error-messages": error_messages,
     "cluster": lambda: cluster_page(ROOT / "docs" / "results", ON_CLUSTER),
+    "source-tree": source_tree,
     "papers": lambda: papers_page(ROOT / "docs" / "results"),
 }
 
