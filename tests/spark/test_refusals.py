@@ -132,18 +132,18 @@ def test_an_expression_is_no_key(rows):
 
 
 def test_columns_of_one_name_are_refused(rows):
-    with pytest.raises(UnskewError, match="2 columns called 'key'"):
+    with pytest.raises(UnskewError, match="2 columns named 'key'"):
         unskew.diagnose(rows.select("key", rows.key), "key")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", None, '{"key": "k"}'])
 def test_plans_that_cannot_be_read(text):
-    with pytest.raises(UnskewError, match="no plan"):
+    with pytest.raises(UnskewError, match="not a valid plan"):
         unskew.Plan.from_json(text)
 
 
 def test_rows_of_pandas_are_told_from_rows_of_spark(rows):
-    with pytest.raises(ParameterTypeError, match="not a DataFrame of Spark"):
+    with pytest.raises(ParameterTypeError, match="not a Spark DataFrame"):
         unskew.diagnose(rows.toPandas(), "key")
 
 

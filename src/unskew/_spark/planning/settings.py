@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -36,17 +36,16 @@ class PlanSettings:
         for name in settings:
             if name not in known:
                 raise UnknownNameError("setting", name, known)
-        given = {name: value for name, value in settings.items() if value is not None}
-        if "capacities" in given:
-            given["capacities"] = _speeds(given["capacities"], workers)
-        made = cls(**given)
+        made = cls(**settings)
         check_epsilon(made.epsilon)
         _check_table(made.table)
         _check_sample(made.sample)
-        return made
+        return replace(made, capacities=_speeds(made.capacities, workers))
 
 
-def _speeds(capacities: Any, workers: int) -> NDArray[np.float64]:
+def _speeds(capacities: Any, workers: int) -> NDArray[np.float64] | None:
+    if capacities is None:
+        return None
     try:
         speeds = np.asarray(capacities, dtype=np.float64)
     except (TypeError, ValueError):
