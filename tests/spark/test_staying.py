@@ -15,8 +15,7 @@ import pytest
 from pyspark import TaskContext, cloudpickle
 
 import unskew
-from unskew._spark.frames.session_conf import pinned_shuffle_conf
-from unskew._spark.routing.slots import Pins
+from unskew._spark.routing.slots import Pins, pinned_shuffle_conf
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

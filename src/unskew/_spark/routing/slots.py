@@ -8,6 +8,8 @@ written down.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,6 +18,9 @@ from pyspark.sql import functions as F
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.routing.native import array_literal, worker_expression
 from unskew.partitioners import RoutingTable
+
+_PUSHED = "org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin"
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +104,30 @@ class Pins:
         # all hosts that hold a fifth of it. A merge join keeps the sides as they are written; rows
         # of a partition have one slot, so that there is nothing to sort.
         return pins.hint("merge").join(sent, slot).drop(slot)
+
+
+@contextmanager
+def pinned_shuffle_conf(session: SparkSession, workers: int) -> Iterator[None]:
+    """Set what keeps placed state in place while Spark plans; the user's settings are restored."""
+    wanted = {
+        # It would merge small partitions, and with them workers.
+        "spark.sql.adaptive.enabled": "false",
+        # Else a join on (slot, hash) shuffles both sides, though they are placed by slot.
+        "spark.sql.requireAllClusterKeysForCoPartition": "false",
+        # Else fewer workers than this are taken for too little parallelism.
+        "spark.sql.shuffle.partitions": str(workers),
+        # Else the lookup of touched keys becomes one for each layer, and their union, of which
+        # Spark knows no partitioning, is shuffled: tasks as many as layers times workers.
+        _EXCLUDED: ",".join(filter(None, (session.conf.get(_EXCLUDED, None), _PUSHED))),
+    }
+    before = {name: session.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, old)

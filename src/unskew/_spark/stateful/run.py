@@ -11,10 +11,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from unskew._spark.frames.session_conf import pinned_shuffle_conf
 from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.hot_keys import most_loaded
 from unskew._spark.monitoring.progress import BatchProgress
+from unskew._spark.routing.slots import pinned_shuffle_conf
 from unskew._spark.stateful.batch_job import Processed, compact, process
 from unskew._spark.stateful.commits import Commit, CommitLog
 from unskew._spark.stateful.config import StatefulConfig

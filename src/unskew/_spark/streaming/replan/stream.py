@@ -22,13 +22,12 @@ from unskew._spark.costs.samples import read
 from unskew._spark.engine.aggregation_plan import AggregationPlan
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns
-from unskew._spark.frames.session_conf import pinned_shuffle_conf
 from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.listener import figures_of, seconds_of
 from unskew._spark.monitoring.progress import BatchProgress
 from unskew._spark.planning.stream_request import StreamRequest
 from unskew._spark.routing.route import Route
-from unskew._spark.routing.slots import Pins
+from unskew._spark.routing.slots import Pins, pinned_shuffle_conf
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew._spark.streaming.replan.partial_store import PartialStore
 from unskew._spark.streaming.replan.planners import (
