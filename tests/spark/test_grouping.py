@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import given
-from tests.effort import few_jobs
+from tests.effort import THOROUGH, few_jobs
 from tests.spark.cases import assert_cases_agree
 from tests.spark.frames import KEYS, awkward, awkward_rows, frame_of
 from tests.spark.groups import (
@@ -34,9 +34,9 @@ MERGEABLE = ["planned-split", "pkg", "d-choices", "auto"]
 
 
 def cases(schemes):
-    """Every type of key with two schemes, and every scheme with several types."""
+    """Every type of key, and every scheme with some types; with all of them when thorough."""
     for number, key in enumerate(KEYS):
-        for scheme in (schemes[number % 2], schemes[2 + number % 2]):
+        for scheme in schemes if THOROUGH else [schemes[number % len(schemes)]]:
             yield f"{'-'.join(key)}/{scheme}", key, scheme
 
 
