@@ -15,7 +15,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -65,6 +65,8 @@ def _named(name: str, value: Any) -> Iterator[str]:
         yield from (f"    {line}" for line in _members(value))
     elif inspect.isfunction(value):
         yield f"def {name}{_signature(value)}"
+    elif get_origin(value) is not None:
+        yield f"type {name}"
     elif not name.startswith("__"):
         yield f"{name}: {type(value).__name__}"
 
