@@ -34,7 +34,7 @@ test-connect: $(DEV) java ## Run the Spark tests through Spark Connect
 
 test-browser: $(DEV) ## Try the pages in a real headless Chromium
 	@tools/ensure-chromium
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt ".[browser]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[browser]"
 	@$(BIN)/pytest -q -m browser tests/browser
 
 test-python: java ## Test on Python 3.11, 3.12 and 3.13 with the newest dependencies
