@@ -80,5 +80,5 @@ def test_the_tree_of_spark_is_the_tree_of_one_place(spark):
 
 @pytest.mark.spark
 def test_a_table_without_numbers_is_refused(spark):
-    with pytest.raises(InputError, match="wants numeric columns"):
+    with pytest.raises(InputError, match="needs numeric columns"):
         app.prepared(spark.createDataFrame([("a", "b")], "name string, label string"))
