@@ -33,7 +33,7 @@ def test_a_changing_plan_counts_every_row_once(spark, tmp_path, monkeypatch):
     merged = stream_of(tmp_path / "store")
     run(merged, tmp_path)
     assert merged.planner.table is not None
-    assert merged.route().partitioner.scheme == "planned-split"
+    assert merged.route().partitioner.scheme == "adaptive-split"
     # A batch that Spark repeats after a crash replaces what it had written.
     merged.process(spark.createDataFrame(rows[50:90], schema), 1)
     write_batches(spark, tmp_path / "in", SCHEMA, [rows[90:130], rows[130:]])
