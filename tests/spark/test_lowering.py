@@ -8,9 +8,8 @@ from pyspark.sql import functions as F
 from tests.spark.frames import KEYS, awkward
 from tests.spark.routes import WORKER, with_worker, worker_column
 
-from unskew._spark.frames.physical_plan import CHECKSUMS
 from unskew._spark.routing.route import Route
-from unskew.errors import KeyTypeError, NeedError, ParameterError, RetryError, UnknownNameError
+from unskew.errors import KeyTypeError, NeedError, ParameterError, UnknownNameError
 from unskew.partitioners import (
     ALL,
     ConsistentRing,
@@ -163,21 +162,3 @@ def test_bad_requests_are_refused_before_any_job(frame):
         with_worker(frame, "word", PartialKey(3), lowering="fast")
     with pytest.raises(NeedError, match="one router shared"):
         with_worker(frame, "word", PartialKey(3, estimate="global"))
-
-
-def test_order_dependent_routes_behind_a_shuffle_need_checksums(spark):
-    scan = spark.range(100).withColumnRenamed("id", "key")
-    shuffled = scan.repartition(3, "key")
-    before = {name: spark.conf.get(name) for name in CHECKSUMS}
-    try:
-        spark.conf.set(CHECKSUMS[1], "false")
-        with_worker(scan, "key", PartialKey(3))
-        with_worker(shuffled, "key", KeyGrouping(3))
-        with_worker(shuffled, "key", RoutingTable(3), lowering="online")
-        with pytest.raises(RetryError, match=CHECKSUMS[0]):
-            with_worker(shuffled, "key", PartialKey(3))
-        spark.conf.set(CHECKSUMS[1], "true")
-        with_worker(shuffled, "key", PartialKey(3))
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)

@@ -18,7 +18,6 @@ from pyspark.sql.types import LongType, StructField, StructType
 import unskew
 from unskew._spark.costs.cost_aware_map import SHAPE, BreakEven, CostAwareMap
 from unskew._spark.costs.samples import JobCosts
-from unskew._spark.frames.physical_plan import gives_the_same_rows
 from unskew._spark.verbs.map import MappedStream
 from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.sketches.cost_pair import CostPair, CostShape
@@ -120,16 +119,6 @@ def test_rows_drawn_at_random_are_drawn_once(spark, tmp_path):
     drawn = spark.range(0, 500, 1, 4).withColumn("u", F.rand())
     ours = unskew.mapInArrow(drawn, seen, drawn.schema, cost_key="u", workers=2)
     assert sorted(row["id"] for row in ours.collect()) == list(range(500))
-
-
-def test_which_plans_give_the_same_rows(spark, entities, tmp_path):
-    entities.write.parquet(str(tmp_path / "rows"))
-    read = spark.read.parquet(str(tmp_path / "rows"))
-    assert gives_the_same_rows(read.filter("id > 3").withColumn("x", F.col("id") + 1))
-    assert gives_the_same_rows(entities)
-    assert not gives_the_same_rows(read.withColumn("u", F.rand()))
-    assert not gives_the_same_rows(read.groupBy("entity").count())
-    assert not gives_the_same_rows(read.mapInArrow(lambda batches: batches, read.schema))
 
 
 def test_no_rows_at_all(spark, entities):

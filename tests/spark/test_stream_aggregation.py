@@ -239,7 +239,11 @@ def test_bad_requests_are_refused(spark, tmp_path):
             ParameterError,
             "not one of",
         ),
-        (lambda: by(lists, "words").agg(unskew.distinct("x")), KeyTypeError, "text form of the key"),
+        (
+            lambda: by(lists, "words").agg(unskew.distinct("x")),
+            KeyTypeError,
+            "text form of the key",
+        ),
         (lambda: by(stream, "word", scheme="pkg").agg(F.sum("x")), NeedError, "cannot be split"),
         (
             lambda: by(stream, "word").agg(F.sum("x"), Longest("word")),

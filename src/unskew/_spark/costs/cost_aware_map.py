@@ -17,7 +17,6 @@ from unskew._spark.costs.samples import JobCosts, TaskCosts, read
 from unskew._spark.costs.timer import ArrowBatches, BatchKind, PandasFrames, timed
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, check_rows
-from unskew._spark.frames.physical_plan import check_order_may_matter
 from unskew._spark.frames.schemas import struct_of
 from unskew._spark.routing.online import CostliestFirst, routed_by_task
 from unskew.errors import ParameterTypeError
@@ -127,12 +126,10 @@ class CostAwareMap:
 
     def round_robin(self, rows: DataFrame) -> Column:
         """Round robin, starting from a different worker in each task."""
-        check_order_may_matter(rows, "sg")
         return routed_by_task(ShuffleGrouping(self.workers), self.hash_of(rows), True)
 
     def by_cost(self, rows: DataFrame, pair: CostPair) -> Column:
         """The worker with the least expected cost so far, in each task."""
-        check_order_may_matter(rows, "posg")
         shape = pair.shape
         # Tasks that run later cannot answer: a source never asks.
         posg = Proactive(

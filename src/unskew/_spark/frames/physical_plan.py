@@ -1,8 +1,8 @@
 """The physical plan of a DataFrame, and what it says about running a task again.
 
-A route that depends on the order of rows repeats itself only on a replayable scan. Behind a
-shuffle rows come back in another order, some would arrive twice and others never; Spark's
-order-independent checksums notice that and run the whole stage again.
+A route that depends on the order of rows repeats itself only where a task reads its rows in the
+same order again. A scan of files does; behind a shuffle rows come back in another order, and some
+would arrive twice and others never. There the rows of each task are put in an order of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
+from unskew._spark.frames.keys import column, content_hash
 from unskew.errors import RetryError
 
 CHECKSUMS = (
@@ -21,10 +23,12 @@ CHECKSUMS = (
 )
 # Operators that merge the rows of several tasks, or draw rows again.
 _REORDERING = re.compile(r"\b(\w*Exchange|Coalesce|Sample|\w*Union)\b")
-# Plans that give the same rows whenever they run: scans and plain expressions.
-_SCANS = re.compile(r"^(\*\(\d+\) )?(FileScan|Scan|Range|LocalTableScan|BatchScan|InMemory|Table)")
-_PLAIN = re.compile(r"^(\*\(\d+\) )?(Project|Filter|ColumnarToRow|InputAdapter|WholeStageCodegen)")
-_RANDOM = re.compile(r"\b(rand|randn|uuid|shuffle|random|monotonically_increasing_id)\(|UDF|Python")
+# Operators that keep the order of rows, and scans that repeat it. A source that is not known here
+# (an RDD, a data source in Python) may give another order each time.
+_IN_ORDER = re.compile(
+    r"^(\*\(\d+\) )?(FileScan|BatchScan parquet|BatchScan orc|Range|LocalTableScan|InMemory|Project"
+    r"|Filter|ColumnarToRow|InputAdapter|WholeStageCodegen)"
+)
 
 
 def physical_plan(rows: DataFrame) -> str:
@@ -40,26 +44,34 @@ def physical_plan(rows: DataFrame) -> str:
 
 def is_replayable(rows: DataFrame) -> bool:
     """Whether every task reads its rows in the same order each time it runs."""
-    return not _REORDERING.search(physical_plan(rows))
+    lines = (line.lstrip(" +-:") for line in physical_plan(rows).splitlines()[1:])
+    return all(_IN_ORDER.match(line) for line in lines if line.strip())
 
 
-def gives_the_same_rows(rows: DataFrame) -> bool:
-    """Whether the plan is a scan with plain expressions, which can be run twice."""
-    lines = [line.lstrip(" +-:") for line in physical_plan(rows).splitlines()[1:] if line.strip()]
-    return all(_SCANS.match(line) or _PLAIN.match(line) for line in lines) and not any(
-        _RANDOM.search(line) for line in lines
-    )
+def in_fixed_order(rows: DataFrame) -> DataFrame:
+    """The rows in an order that a task repeats: as they are, or sorted by their content.
+
+    Only rows that are equal may change places then, which nobody can see.
+    """
+    if is_replayable(rows):
+        return rows
+    # The hash decides nearly always, so that the text is hardly ever made.
+    whole = F.struct(*map(column, rows.columns)).cast("string")
+    return rows.sortWithinPartitions(content_hash(rows), whole)
 
 
-def check_order_may_matter(rows: DataFrame, scheme: str) -> None:
-    """Raise if a route depends on the order of rows and a retry could change that order."""
-    if checksums_are_on(rows) or is_replayable(rows):
+def check_stream_order(stream: DataFrame, scheme: str) -> None:
+    """Raise if a route depends on the order of a stream's rows and a retry could change it.
+
+    A stream cannot be sorted; its partial results meet again in a shuffle, where Spark's
+    order-independent checksums notice a changed route and repeat the stage.
+    """
+    if checksums_are_on(stream) or not _REORDERING.search(physical_plan(stream)):
         return
     raise RetryError(
-        f"{scheme} routes rows in the order of their arrival, and these rows come out of a "
+        f"{scheme} routes rows in the order of their arrival, and this stream comes out of a "
         f"shuffle: a task that runs again would send them elsewhere. Set {CHECKSUMS[0]} and "
-        f"{CHECKSUMS[1]} to true, route right after reading, or use a scheme that is a function "
-        "of the row (kg, ring, routing-table, or planned-split with lowering='native')"
+        f"{CHECKSUMS[1]} to true, or route right after reading"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.frames.keys import KeyColumns, content_hash
-from unskew._spark.frames.physical_plan import checksums_are_on, is_replayable
+from unskew._spark.frames.physical_plan import is_replayable
 from unskew._spark.planning.forecast import forecast
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
@@ -28,8 +27,6 @@ from unskew.partitioners.contract import KeyHashes
 from unskew.partitioners.serialization import build
 from unskew.partitioners.split_planning import plan_split
 from unskew.partitioners.static import SplitTable
-
-_log = logging.getLogger("unskew")
 
 GOOD_ENOUGH = 1.05
 """Key grouping with a maximum below this times the mean is left alone."""
@@ -73,27 +70,22 @@ def route_for(
 ) -> Route:
     """Native where possible, unless drawing parts by hash would raise max/mean by over 1.5 %.
 
-    Then each task counts its rows instead, if the order of the rows may matter.
+    Then each task counts its rows instead, if they are read in a fixed order. Rows that are alike
+    cannot be told apart by a hash of their content: they are drawn by position.
     """
     route = Route.of(partitioner)
     static = partitioner.static
     if route.lowering == "online" or static is None or not static.cut.size:
         return route
-    may_count = is_replayable(rows) or checksums_are_on(rows)
     noisy = (
         forecast(profile, partitioner, drawn=True).max_over_mean
         > forecast(profile, partitioner).max_over_mean + _DRAW_COST
     )
-    if noisy and may_count:
+    if noisy and is_replayable(rows):
         return Route.of(partitioner, "online")
     if _rows_differ(rows, key, static.cut):
         return route
-    if may_count:
-        return Route.of(partitioner, "native", "position")
-    _log.warning(
-        "the rows of the split keys are alike and come out of a shuffle: their shares may be uneven"
-    )
-    return route
+    return Route.of(partitioner, "native", "position")
 
 
 def whole_keys(profile: KeyProfile, settings: PlanSettings) -> RoutingTable:

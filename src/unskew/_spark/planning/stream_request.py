@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from unskew._spark.frames.keys import KeyColumns
-from unskew._spark.frames.physical_plan import check_order_may_matter
+from unskew._spark.frames.physical_plan import check_stream_order
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import MEASURED, RoutingRequest, plan
 from unskew._spark.routing.route import Route
@@ -127,7 +127,7 @@ class StreamRequest:
 
     def _checked(self, route: Route) -> Route:
         if route.order_matters:
-            check_order_may_matter(self.request.rows, route.partitioner.scheme)
+            check_stream_order(self.request.rows, route.partitioner.scheme)
         return route
 
     def _logged(self, route: Route, why: str) -> Decision:

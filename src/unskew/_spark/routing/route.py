@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, content_hash
-from unskew._spark.frames.physical_plan import check_order_may_matter
+from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew._spark.routing.native import is_native, worker_expression
 from unskew._spark.routing.online import routed_by_task
 from unskew.errors import NeedError, ParameterError
@@ -78,21 +78,29 @@ class Route:
     def with_worker(self, rows: DataFrame, key: KeyColumns, name: str | None = None) -> DataFrame:
         """Add a column, INT, with each row's worker."""
         name = name or helper_name("worker", rows)
+        rows = self.ordered(rows)
         if self.lowering == "online" or not self.order_matters:
             return rows.withColumn(name, self.worker(rows, key))
-        check_order_may_matter(rows, f"{self.partitioner.scheme} by position")
         position = helper_name("position", rows, [name])
         # A column of its own: an id that counts rows starts again at every mention.
         numbered = rows.withColumn(position, F.xxhash64(F.monotonically_increasing_id()))
         drawn = worker_expression(self._static, key.hash, row_hash=F.col(position))
         return numbered.withColumn(name, drawn).drop(position)
 
+    def ordered(self, rows: DataFrame) -> DataFrame:
+        """The rows in an order that a task repeats when it runs again, if the route depends on it.
+
+        Whatever is done with the routed rows, a retried task then agrees with itself.
+        """
+        return in_fixed_order(rows) if self.order_matters and not rows.isStreaming else rows
+
     def worker(self, rows: DataFrame, key: KeyColumns) -> Column:
-        """The worker of each row as an INT, to be used once, on `rows`; draws are by content."""
+        """The worker of each row as an INT, to be used once, on `ordered(rows)`.
+
+        Draws are by content.
+        """
         if self.lowering == "native":
             return worker_expression(self._static, key.hash, content_hash(rows))
-        if self.order_matters and not rows.isStreaming:
-            check_order_may_matter(rows, self.partitioner.scheme)
         return routed_by_task(self.partitioner, key.hash, self.order_matters)
 
     def place(self, rows: DataFrame, key: KeyColumns) -> tuple[DataFrame, str]:

@@ -170,6 +170,11 @@ class _Join:
         preserved = _PRESERVED[self.kind]
         here = Side(left, plan.left, "l" in preserved, helper_name("match_left", *beside))
         there = Side(right, plan.right, "r" in preserved, helper_name("match_right", *beside))
+        # Looked up and joined, a side is read twice: it is kept, so that it is computed once.
+        if here.looks_up_other:
+            there = there.kept()
+        if there.looks_up_other:
+            here = here.kept()
         placed = [
             place(side.routed(worker, other.request.rows), worker, plan.workers)
             for side, other in ((here, there), (there, here))

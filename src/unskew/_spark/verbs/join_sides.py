@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pyspark.sql import Column, DataFrame
@@ -26,9 +26,21 @@ class Side:
     has_match: str
     """A column that is never null: whether the row was copied and has partners."""
 
+    @property
+    def looks_up_other(self) -> bool:
+        """Whether `routed` reads the other side, to see which keys it has."""
+        return self.preserved and self.route.copied.keys.size > 0
+
+    def kept(self) -> Side:
+        """The same side with its rows computed once and stored by the executors."""
+        return replace(
+            self, request=self.request.on(self.request.rows.localCheckpoint(eager=False))
+        )
+
     def routed(self, worker: str, other: DataFrame) -> DataFrame:
         """The rows, copied as often as need be, with their workers and the mark."""
-        rows, key, route = self.request.rows, self.request.key, self.route.route
+        key, route = self.request.key, self.route.route
+        rows = route.ordered(self.request.rows)
         one = F.when(key.any_null, by_hash(content_hash(rows), route.workers)).otherwise(
             route.worker(rows, key)
         )
@@ -39,10 +51,10 @@ class Side:
             workers = F.coalesce(owners, F.array(one))
             marked = rows.withColumn(self.has_match, F.lit(False))
             return marked.withColumn(worker, F.explode(workers))
-        return self._copied_where_met(worker, one, owners, other)
+        return self._copied_where_met(rows, worker, one, owners, other)
 
     def _copied_where_met(
-        self, worker: str, one: Column, owners: Column, other: DataFrame
+        self, rows: DataFrame, worker: str, one: Column, owners: Column, other: DataFrame
     ) -> DataFrame:
         """Copy only rows whose key the other side has: they have partners somewhere."""
         present = (
@@ -51,9 +63,9 @@ class Side:
             .distinct()
             .withColumn(self.has_match, F.lit(True))
         )
-        workers = helper_name("workers", self.request.rows)
+        workers = helper_name("workers", rows)
         # The routes are functions of the rows as they came, so they are taken before the join.
-        routed = self.request.rows.withColumns({worker: one, workers: owners})
+        routed = rows.withColumns({worker: one, workers: owners})
         met = routed.join(F.broadcast(present), list(self.request.key.names), "left")
         copies = F.when(F.col(self.has_match), F.col(workers)).otherwise(F.array(F.col(worker)))
         marked = met.withColumn(workers, copies).withColumn(

@@ -20,8 +20,7 @@ from unskew._spark.costs.cost_aware_map import (
     break_even,
 )
 from unskew._spark.costs.samples import JobCosts, logger
-from unskew._spark.frames.keys import content_hash
-from unskew._spark.frames.physical_plan import gives_the_same_rows, is_replayable
+from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew.checking import check_number
 from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.sketches.cost_pair import CostPair, CostShape
@@ -58,7 +57,7 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
 
     When: rows are independent, cost milliseconds or more, and their cost depends on something that
         a column tells. Not for cheap functions: the shuffle costs more than it levels.
-    Cost: rows of a scan are read twice, others are checkpointed; at most 1,024 more calls of the
+    Cost: the rows are stored by the executors (a local checkpoint); at most 1,024 more calls of the
         function per task, with a row or a few each, while costs are learned.
 
     Parameters
@@ -140,11 +139,11 @@ def _map_batch(
     df: DataFrame, work: CostAwareMap, learn: float, say: Callable[[str], None], always: bool
 ) -> DataFrame:
     """Run and time a slice, then assign the rest by what was learned."""
-    # Cut in two, the rows are computed twice, and both times they must be the same.
-    rows = df if gives_the_same_rows(df) else df.localCheckpoint(eager=False)
-    drawn = _draw(rows, _SHARES, salt=1)
+    # Cut in two, the rows are read twice: they are kept, so that they are computed once.
+    rows = df.localCheckpoint(eager=False)
+    drawn = _draw(_SHARES, salt=1)
     first, rest = rows.filter(drawn < _cut(learn)), rows.filter(drawn >= _cut(learn))
-    spread = _draw(rows, work.workers, salt=2).cast("int")
+    spread = _draw(work.workers, salt=2).cast("int")
     # Kept with the column of costs, which is then read from there: Spark Connect does not bring
     # back what is observed while a checkpoint is written.
     kept = work.timed(first, spread).localCheckpoint(eager=True)
@@ -161,13 +160,9 @@ def _cut(learn: float) -> int:
     return round(learn * _SHARES)
 
 
-def _draw(rows: DataFrame, limit: int, salt: int) -> Column:
-    """A number below `limit` for each row, the same whenever the row is computed.
-
-    By position where the order of rows is fixed: rows that are equal then differ.
-    """
-    source = F.monotonically_increasing_id() if is_replayable(rows) else content_hash(rows)
-    return F.pmod(F.xxhash64(source, F.lit(salt)), F.lit(limit))
+def _draw(limit: int, salt: int) -> Column:
+    """A number below `limit` for each row of a kept DataFrame, by its position there."""
+    return F.pmod(F.xxhash64(F.monotonically_increasing_id(), F.lit(salt)), F.lit(limit))
 
 
 class MappedStream:
@@ -212,7 +207,10 @@ class MappedStream:
         """Route one batch, give the sink its result, learn from it."""
         forecast = self.forecast()
         self.say(f"batch {number}: {forecast}")
-        worker = self.work.by_cost(batch, self.pair) if forecast.pays else None
+        worker = None
+        if forecast.pays:
+            batch = in_fixed_order(batch)
+            worker = self.work.by_cost(batch, self.pair)
         result, observation = self.work.watched(batch, worker)
         sink(result, number)
         self.learn(self.work.learned_from(observation))
