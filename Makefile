@@ -26,7 +26,7 @@ test-fast: $(DEV) ## Run the tests that need neither Java nor a browser
 	@$(BIN)/pytest -q -n 2 -m "$(SECONDS_ONLY) and not spark"
 
 test-long: $(DEV) java ## Run the tests that take minutes, and more examples of the others
-	@UNSKEW_TEST_PROFILE=thorough $(BIN)/pytest -q -n 2 --dist loadgroup -m "not long and not browser"
+	@UNSKEW_TEST_PROFILE=thorough $(BIN)/pytest -q $(ON_SPARK)
 	@UNSKEW_TEST_PROFILE=thorough $(BIN)/pytest -q -m "long and not browser"
 
 test-connect: $(DEV) java ## Run the Spark tests through Spark Connect
