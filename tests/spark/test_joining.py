@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from pyspark.sql import functions as F
-from tests.effort import few_jobs
+from tests.effort import THOROUGH, few_jobs
 from tests.spark.cases import assert_cases_agree
 from tests.spark.frames import KEYS, awkward, awkward_rows, frame_of
 
@@ -50,8 +50,11 @@ def ids(joined):
 def test_every_kind_of_join_and_type_of_key(sides, how):
     actual, expected = {}, {}
     for number, key in enumerate(KEYS):
+        turn = number + KINDS.index(how)
+        if number >= 2 and turn % 3 and not THOROUGH:
+            continue  # Each type of key takes its turn with two kinds of join.
         name = "-".join(key)
-        here, there = sides if (number + KINDS.index(how)) % 2 else sides[::-1]
+        here, there = sides if turn % 2 else sides[::-1]
         there = there.select(there.columns[0], *key)
         expected[name] = ids(here.join(there, key, how))
         split = unskew.join(here, there, key, how, workers=3, scheme="planned-split")
