@@ -70,7 +70,7 @@ def small(spark):
 @pytest.mark.spark
 def test_the_stream_gives_the_pairs_of_a_join(spark, tmp_path):
     trades = app.prepared(small(spark))
-    replay = Replay.of(trades, 4, tmp_path, "at")
+    replay = Replay.of(trades, 3, tmp_path, "at")
     folder = replay.scratch()
     if os.environ.get("UNSKEW_TEST_MODE") == "connect":
         with pytest.raises(SessionError, match="classic session"):
@@ -82,7 +82,7 @@ def test_the_stream_gives_the_pairs_of_a_join(spark, tmp_path):
     plain = app.plain_pairs(trades)
     assert plain.count() > 400
     assert_same_result(pairs, plain)
-    assert len(stream.progress) == 4
+    assert len(stream.progress) == 3
 
 
 @pytest.mark.spark

@@ -96,7 +96,7 @@ def test_lines_whose_order_can_no_longer_meet_them_are_forgotten():
 @pytest.mark.spark
 def test_every_window_is_that_of_sql(spark, events, tmp_path):
     rows = spark.createDataFrame(events)
-    runner = Runner(app.APP, rows, workers=3, batches=4, folder=tmp_path)
+    runner = Runner(app.APP, rows, workers=3, batches=2, folder=tmp_path)
     assert len({row["until"] for row in runner.reference.rows}) > 10
     if os.environ.get("UNSKEW_TEST_MODE") == "connect":
         with pytest.raises(SessionError, match="classic session"):
