@@ -116,11 +116,14 @@ def test_penalties_and_utilities_by_their_formulas(loads: list[int], migration: 
         assert utility(kind, rho, migration) == pytest.approx(value)
 
 
-def scan_by_hand(
-    frequency: np.ndarray, old: list[int], theta: float, workers: int, ideal: float
-) -> list[int]:
-    """Algorithm 2 word for word, for one linear resource and the sum of both penalties."""
-    owner: list[int] = []
+def check_each_step(
+    owner: list[int], frequency: np.ndarray, old: list[int], theta: float, workers: int
+) -> None:
+    """Algorithm 2 step by step, for one linear resource and the sum of both penalties.
+
+    Each item goes where the utility is least; of two that rounding alone tells apart, to either.
+    """
+    ideal = frequency.sum() / workers
     loads, moved = np.zeros(workers), 0.0
     for item, amount_ in enumerate(frequency):
         utilities = []
@@ -130,11 +133,10 @@ def scan_by_hand(
             rho = (trial.max() - trial.min()) / (theta * trial.mean())
             gamma = (moved + (amount_ if worker != old[item] else 0)) / ideal
             utilities.append(rho + gamma)
-        best = int(np.argmin(np.round(utilities, 9)))
-        moved += amount_ if best != old[item] else 0
-        loads[best] += amount_
-        owner.append(best)
-    return owner
+        chosen = owner[item]
+        assert utilities[chosen] == pytest.approx(min(utilities), rel=1e-9)
+        moved += amount_ if chosen != old[item] else 0
+        loads[chosen] += amount_
 
 
 @given(
@@ -143,8 +145,7 @@ def scan_by_hand(
     workers=st.integers(2, 4),
 )
 def test_scan_follows_the_listing(counts: list[int], data: st.DataObject, workers: int) -> None:
-    # Distinct odd steps keep utilities apart, so that rounding decides no tie.
-    frequency = np.sort(np.array(counts) + np.arange(len(counts)) * 0.137)[::-1].copy()
+    frequency = np.sort(np.array(counts, dtype=float))[::-1].copy()
     old = data.draw(
         st.lists(st.integers(0, workers - 1), min_size=len(counts), max_size=len(counts))
     )
@@ -154,14 +155,7 @@ def test_scan_follows_the_listing(counts: list[int], data: st.DataObject, worker
         frequency, frequency[None, :], np.array([1.0]), frequency, np.array(old, dtype=np.int32),
         theta, 1, 0.0, ideal, workers, True, out,
     )  # fmt: skip
-    by_hand = scan_by_hand(frequency, old, theta, workers, ideal)
-
-    def value(owner: list[int]) -> float:
-        loads = np.bincount(owner, weights=frequency, minlength=workers)
-        moved = frequency[np.array(owner) != np.array(old)].sum()
-        return float((loads.max() - loads.min()) / (theta * loads.mean()) + moved / ideal)
-
-    assert value(out.tolist()) == pytest.approx(value(by_hand), rel=1e-6)
+    check_each_step(out.tolist(), frequency, old, theta, workers)
 
 
 @given(counts=st.lists(st.integers(1, 30), min_size=2, max_size=12), workers=st.integers(2, 4))
