@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.frames.keys import KeyColumns, content_hash
 from unskew._spark.frames.physical_plan import is_replayable
-from unskew._spark.planning.forecast import forecast
+from unskew._spark.planning.forecast import Forecast, forecast
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
 from unskew._spark.routing.route import Route
@@ -66,8 +67,12 @@ def choose(profile: KeyProfile, need: Need, scheme: str, settings: PlanSettings)
 
 
 def route_for(
-    rows: DataFrame, key: KeyColumns, profile: KeyProfile, partitioner: Partitioner
-) -> Route:
+    rows: DataFrame,
+    key: KeyColumns,
+    profile: KeyProfile,
+    partitioner: Partitioner,
+    capacities: NDArray[np.float64] | None,
+) -> tuple[Route, Forecast]:
     """Native where possible, unless drawing parts by hash would raise max/mean by over 1.5 %.
 
     Then each task counts its rows instead, if they are read in a fixed order. Rows that are alike
@@ -75,17 +80,16 @@ def route_for(
     """
     route = Route.of(partitioner)
     static = partitioner.static
+    counted = forecast(profile, partitioner, capacities)
     if route.lowering == "online" or static is None or not static.cut.size:
-        return route
-    noisy = (
-        forecast(profile, partitioner, drawn=True).max_over_mean
-        > forecast(profile, partitioner).max_over_mean + _DRAW_COST
-    )
+        return route, counted
+    drawn = forecast(profile, partitioner, capacities, drawn=True)
+    noisy = drawn.max_over_mean > counted.max_over_mean + _DRAW_COST
     if noisy and is_replayable(rows):
-        return Route.of(partitioner, "online")
+        return Route.of(partitioner, "online"), counted
     if _rows_differ(rows, key, static.cut):
-        return route
-    return Route.of(partitioner, "native", "position")
+        return route, drawn
+    return Route.of(partitioner, "native", "position"), drawn
 
 
 def whole_keys(profile: KeyProfile, settings: PlanSettings) -> RoutingTable:

@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame
 
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.planning.choice import choose, route_for
-from unskew._spark.planning.forecast import forecast
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
@@ -93,12 +92,8 @@ class RoutingRequest:
         """Decide from statistics."""
         assert isinstance(self.scheme, str)
         choice = choose(profile, self.need, self.scheme, self.settings)
-        route = route_for(self.rows, self.key, profile, choice.partitioner)
-        expected = forecast(
-            profile,
-            choice.partitioner,
-            self.settings.capacities,
-            drawn=route.lowering == "native",
+        route, expected = route_for(
+            self.rows, self.key, profile, choice.partitioner, self.settings.capacities
         )
         _log.info("%s: %s", choice.partitioner.scheme, choice.why)
         route = replace(route, plain=choice.plain)

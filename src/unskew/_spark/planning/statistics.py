@@ -8,7 +8,7 @@ is as many times more precise as there are workers, and the counts are key group
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,13 +48,13 @@ class KeyProfile:
     """By how much a count may be wrong, in rows."""
     method: str
     """How it was measured, in words."""
+    rest: NDArray[np.float64] = field(init=False)
+    """The rows that keys which are not heavy bring to each worker by their hash."""
 
-    @property
-    def rest(self) -> NDArray[np.float64]:
-        """The rows that keys which are not heavy bring to each worker by their hash."""
+    def __post_init__(self) -> None:
         owners = KeyGrouping(self.workers).router().route(self.keys)
         heavy = np.bincount(owners, self.counts, minlength=self.workers)
-        return np.maximum(self.loads - heavy, 0.0)
+        object.__setattr__(self, "rest", np.maximum(self.loads - heavy, 0.0))
 
 
 def profile_keys(
