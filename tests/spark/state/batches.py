@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
+from unskew._spark.frames.files import Files
 from unskew._spark.stateful.controller import Controller
-from unskew._spark.stateful.files import Files
 from unskew._spark.stateful.run import StateRun
 from unskew._spark.stateful.stream import read_state, stateful
 from unskew.partitioners import RoutingTable

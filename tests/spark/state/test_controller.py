@@ -8,7 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from unskew._spark.stateful.commits import Commit, CommitLog, DamagedCommitError, LayerFile
+from unskew._spark.frames.files import DamagedFileError
+from unskew._spark.stateful.commits import Commit, CommitLog, LayerFile
 from unskew._spark.stateful.controller import Controller, Interval, planner_and_threshold
 from unskew._spark.stateful.reports import SlotReport
 from unskew.errors import ParameterError, StateError, UnknownNameError
@@ -160,9 +161,9 @@ def test_commits_come_back_as_written():
 def test_damaged_commits_are_noticed_wherever_they_are_cut():
     whole = commit().to_bytes()
     for end in range(len(whole) - 1):
-        with pytest.raises(DamagedCommitError, match="checksum"):
+        with pytest.raises(DamagedFileError, match="checksum"):
             Commit.from_bytes(whole[:end])
-    with pytest.raises(DamagedCommitError, match="checksum"):
+    with pytest.raises(DamagedFileError, match="checksum"):
         Commit.from_bytes(whole.replace(b'"batch": 4', b'"batch": 5'))
 
 
@@ -223,5 +224,5 @@ def test_damaged_commits_are_removed_only_where_that_is_asked_for(caplog):
 )
 def test_documents_that_are_not_commits(text, why):
     content = text + b"\n" + hashlib.sha256(text).hexdigest().encode() + b"\n"
-    with pytest.raises(DamagedCommitError, match=why):
+    with pytest.raises(DamagedFileError, match=why):
         Commit.from_bytes(content)

@@ -10,8 +10,10 @@ import pytest
 from tests.effort import THOROUGH
 from tests.spark.state.batches import Driver, Reference, random_batches, shuffle_tables
 
+from unskew._spark.frames import fault_points
 from unskew._spark.frames.physical_plan import physical_plan
-from unskew._spark.stateful import batch_job, fault_points
+from unskew._spark.stateful import batch_job
+from unskew._spark.stateful import run as state_run
 from unskew.errors import StateError
 from unskew.partitioners import KeyGrouping, RoutingTable
 
@@ -63,7 +65,7 @@ class KilledError(Exception):
 def test_a_failure_between_any_two_writes(spark, tmp_path, monkeypatch):
     shuffle_tables(monkeypatch, seed=7)
     driver, reference = Driver(spark, tmp_path, {"merge_after": 1}), Reference()
-    failing = dict(enumerate(fault_points.POINTS, start=1))
+    failing = dict(enumerate(state_run.POINTS, start=1))
 
     def die(point, batch):
         if failing.get(batch) == point:

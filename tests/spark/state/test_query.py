@@ -16,7 +16,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from tests.spark.state.batches import shuffle_tables
 
 import unskew
-from unskew._spark.stateful.files import Files
+from unskew._spark.frames.files import Files
 from unskew._spark.stateful.stream import files_feed
 from unskew.errors import (
     KeyTypeError,

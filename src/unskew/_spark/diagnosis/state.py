@@ -12,9 +12,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from unskew._spark.frames.files import Files, is_connect
 from unskew._spark.routing.native import worker_expression
 from unskew._spark.stateful.commits import CommitLog
-from unskew._spark.stateful.files import Files, is_connect
 from unskew._spark.stateful.layers import stored_state
 from unskew.errors import InputError
 from unskew.metrics import max_over_mean

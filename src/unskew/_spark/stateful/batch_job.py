@@ -9,11 +9,11 @@ import numpy as np
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
+from unskew._spark.frames.files import Files
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.routing.slots import place_by_slot
 from unskew._spark.stateful.commits import LayerFile
 from unskew._spark.stateful.config import OUTPUT, STATE
-from unskew._spark.stateful.files import Files
 from unskew._spark.stateful.layers import COLUMNS, Layer, PlacedState
 from unskew._spark.stateful.reports import SlotReport
 from unskew._spark.stateful.slot_step import SlotStep

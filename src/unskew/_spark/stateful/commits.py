@@ -6,15 +6,12 @@ the controller's memory. Recovery reads the newest intact one and nothing older.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-
-from unskew._spark.stateful.files import Files
+from unskew._spark.frames.checksums import document, document_bytes
+from unskew._spark.frames.files import DamagedFileError, Files
 from unskew.errors import StateError
 from unskew.partitioners import RoutingTable
 from unskew.partitioners.serialization import from_json, to_json
@@ -25,15 +22,7 @@ FORMAT = 1
 KEPT = 3
 """Commits that are kept, with their layers, to fall back to."""
 
-# What Hadoop says of a file that is gone, cut short or changed. Any other failure (a permission, a
-# network) says nothing about the file: it must not cost a commit.
-_DAMAGE = ("FileNotFoundException", "ChecksumException", "EOFException")
-
 logger = logging.getLogger("unskew")
-
-
-class DamagedCommitError(StateError):
-    """A commit is missing, truncated or changed, or a layer that it names is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +67,16 @@ class Commit:
             "newest_event": self.newest_event,
             "memory": self.memory,
         }
-        text = json.dumps(body).encode()
-        return text + b"\n" + _checksum(text) + b"\n"
+        return document_bytes(body)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Commit:
-        """Read what `to_bytes` wrote; raises `DamagedCommitError` if it is not intact.
+        """Read what `to_bytes` wrote; raises `DamagedFileError` if it is not intact.
 
         Only the document itself is judged here. An error of the code that reads its parts passes
         through: it says nothing about the file.
         """
-        text, checksum, *_ = [*content.split(b"\n"), b"", b""]
-        if checksum != _checksum(text):
-            raise DamagedCommitError("wrong checksum")
-        body = _document(text)
+        body = document(content)
         if body["format"] != FORMAT:
             raise StateError(
                 f"the state has format {body['format']} and this unskew reads format {FORMAT}; "
@@ -99,7 +84,7 @@ class Commit:
             )
         missing = [each.name for each in fields(cls) if each.name not in body]
         if missing:
-            raise DamagedCommitError(f"no field {missing[0]}")
+            raise DamagedFileError(f"no field {missing[0]}")
         table = from_json(body["table"])
         assert isinstance(table, RoutingTable)
         layers = tuple(LayerFile(layer["path"], layer["rows"]) for layer in body["layers"])
@@ -122,7 +107,7 @@ class CommitLog:
         for batch in reversed(self._batches()):
             try:
                 good.append(self._read(batch))
-            except DamagedCommitError as error:
+            except DamagedFileError as error:
                 if not good:
                     damaged.append(f"{_name(batch)} ({error})")
         self._layers = {each.batch: {layer.path for layer in each.layers} for each in good}
@@ -140,17 +125,10 @@ class CommitLog:
         return good[0] if good else None
 
     def _read(self, batch: int) -> Commit:
-        try:
-            content = self.files.read(_name(batch))
-        except Py4JJavaError as error:
-            cause = str(error.java_exception).splitlines()[0]
-            if not any(name in cause for name in _DAMAGE):
-                raise
-            raise DamagedCommitError(cause) from error
-        found = Commit.from_bytes(content)
+        found = Commit.from_bytes(self.files.read(_name(batch)))
         missing = [layer.path for layer in found.layers if not self._is_whole(layer)]
         if missing:
-            raise DamagedCommitError(f"its layer {missing[0]} is missing or unfinished")
+            raise DamagedFileError(f"its layer {missing[0]} is missing or unfinished")
         return found
 
     def _is_whole(self, layer: LayerFile) -> bool:
@@ -187,17 +165,3 @@ class CommitLog:
 
 def _name(batch: int) -> str:
     return f"commits/{batch:012d}.json"
-
-
-def _checksum(text: bytes) -> bytes:
-    return hashlib.sha256(text).hexdigest().encode()
-
-
-def _document(text: bytes) -> dict[str, Any]:
-    try:
-        body = json.loads(text)
-    except ValueError as error:
-        raise DamagedCommitError(f"not JSON: {error}") from error
-    if not isinstance(body, dict) or "format" not in body:
-        raise DamagedCommitError("not an object with a format")
-    return body

@@ -18,10 +18,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from unskew._spark.frames.files import Files
 from unskew._spark.routing.slots import Slots, never_null, place_by_slot
 from unskew._spark.stateful.commits import Commit, LayerFile
 from unskew._spark.stateful.config import StateSchema
-from unskew._spark.stateful.files import Files
 from unskew.partitioners import RoutingTable
 from unskew.partitioners.contract import KeyHashes, WorkerIds
 

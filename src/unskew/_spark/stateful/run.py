@@ -11,6 +11,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from unskew._spark.frames.fault_points import fault_point
+from unskew._spark.frames.files import Files, query_id
 from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.hot_keys import most_loaded
 from unskew._spark.monitoring.progress import BatchProgress
@@ -18,8 +20,7 @@ from unskew._spark.routing.slots import pinned_shuffle_conf
 from unskew._spark.stateful.batch_job import Processed, compact, process
 from unskew._spark.stateful.commits import Commit, CommitLog
 from unskew._spark.stateful.config import StatefulConfig
-from unskew._spark.stateful.fault_points import fault_point
-from unskew._spark.stateful.files import Files, batch_time, query_id
+from unskew._spark.stateful.files import batch_time
 from unskew._spark.stateful.layers import Layer, PlacedState, free
 from unskew._spark.stateful.reports import SlotReport
 from unskew._spark.stateful.slot_step import SlotStep
@@ -28,6 +29,9 @@ from unskew.partitioners import RoutingTable
 
 Sink = Callable[[DataFrame, int], object]
 """What takes the output of each micro-batch with the number of the batch."""
+
+POINTS = ("begun", "logged", "delivered", "compacted", "committed", "cleaned")
+"""Where a batch may fail in a test, in the order in which it passes them."""
 
 ATTEMPTS = 4
 """Attempts of a batch when executors are lost with state."""

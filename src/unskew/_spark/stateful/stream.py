@@ -15,13 +15,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from unskew._spark.costs.cost_aware_map import slots
+from unskew._spark.frames.files import Files, check_classic
 from unskew._spark.frames.keys import check_rows
 from unskew._spark.monitoring.feeds import Feed, lines_feed, log_feed
 from unskew._spark.monitoring.progress import BatchProgress
 from unskew._spark.stateful.commits import CommitLog
 from unskew._spark.stateful.config import Duration, StatefulConfig, StateSchema, micros
 from unskew._spark.stateful.controller import Cost, check_settings, planner_and_threshold
-from unskew._spark.stateful.files import Files, check_classic, rewind
+from unskew._spark.stateful.files import rewind
 from unskew._spark.stateful.layers import stored_state
 from unskew._spark.stateful.processor import Form, FunctionProcessor, Processor
 from unskew._spark.stateful.run import RECORDS, Sink, StateRun

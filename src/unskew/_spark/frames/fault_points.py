@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-POINTS = ("begun", "logged", "delivered", "compacted", "committed", "cleaned")
-"""In the order in which a batch passes them."""
-
 _hooks: list[Callable[[str, int], None]] = []
 
 
