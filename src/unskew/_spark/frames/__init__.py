@@ -1,1 +1,1 @@
-"""What one DataFrame is: its keys, its schema, its physical plan."""
+"""What one DataFrame is (keys, schema, physical plan), and the files that streams keep."""

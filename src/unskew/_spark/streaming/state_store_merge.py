@@ -111,11 +111,14 @@ def check_keyed_state(mode: OutputMode, key: Sequence[StructField]) -> None:
 
 def fingerprint(aggregates: Sequence[Aggregate]) -> int:
     """A number by which stored states of other aggregates are recognised."""
-    said = [
+    return zlib.crc32("; ".join(map(aggregate_text, aggregates)).encode())
+
+
+def aggregate_text(each: Aggregate) -> str:
+    """An aggregate with its settings and columns, the same in every process."""
+    return (
         repr(each) if dataclasses.is_dataclass(each) else f"{type(each).__qualname__}{each.columns}"
-        for each in aggregates
-    ]
-    return zlib.crc32("; ".join(said).encode())
+    )
 
 
 def _until(ends: Sequence[StructField]) -> list[Column]:

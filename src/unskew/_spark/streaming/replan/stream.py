@@ -6,6 +6,7 @@ by itself, so that there each batch can follow a table made of the batch before 
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -20,6 +21,7 @@ from pyspark.sql.utils import is_remote
 
 from unskew._spark.costs.samples import read
 from unskew._spark.engine.aggregation_plan import AggregationPlan
+from unskew._spark.frames.files import query_id
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.monitoring.feeds import Feed, log_feed
@@ -42,16 +44,20 @@ from unskew.aggregates import Aggregate
 from unskew.errors import ParameterError
 from unskew.partitioners import ConsistentGrouping, PlannedSplit
 
+logger = logging.getLogger("unskew")
+
 
 @dataclass(slots=True)
 class ReplannedStream:
     """A stream whose micro-batches are routed by the keys, or the times, of the batch before.
 
-    `store` gets a Parquet folder `batch=N` for each batch, replaced if Spark repeats the batch;
-    every 20th also holds what came before. A planned split is sticky: a key keeps its
-    workers while they fit. Consistent grouping goes by the times of the workers, and keeps each
-    on its machine. "auto" is a planned split until workers prove unequal in two batches running;
-    then it tries both, and a planned split on more workers than slots, and keeps what takes least.
+    `store` gets a Parquet folder for each batch, and a commit that names its files with their
+    checksums; a batch that Spark repeats is skipped, and every 20th folder replaces those before
+    it. A store belongs to one query, one key and its aggregates; a damaged one raises `StateError`.
+    A planned split is sticky: a key keeps its workers while they fit. Consistent grouping goes by
+    the times of the workers, and keeps each on its machine. "auto" is a planned split until workers
+    prove unequal in two batches running; then it tries both, and a planned split on more workers
+    than slots, and keeps what takes least.
 
     When: partial results are costly, keys change slowly, and replicas matter; consistent grouping
         where machines differ in speed. Not where results must leave the state by a watermark:
@@ -64,37 +70,39 @@ class ReplannedStream:
     planner: BatchPlanner
     store: str
     feeds: tuple[Feed, ...] = (log_feed,)
-    _resumed: bool = field(default=False, init=False)
     _pins: Pins | None = field(default=None, init=False)
 
     @property
     def writeStream(self) -> DataStreamWriter:  # noqa: N802 - Spark's name
-        """A writer to set trigger and checkpoint on, and to start."""
+        """A writer to set trigger and checkpoint on, and to start; raises if `store` is damaged."""
+        PartialStore.at(self.plan.rows.sparkSession, self.store, self.plan).check()
         return self.plan.rows.writeStream.foreachBatch(self.process)
 
     def process(self, batch: DataFrame, number: int) -> None:
         """Route one batch, store its partial results, plan the next batch."""
         started = time.perf_counter()
-        kept = PartialStore(batch.sparkSession, self.store, self.plan)
-        if not self._resumed:
-            kept.check_next(number)
+        query = query_id(batch.sparkSession)
+        kept = PartialStore.at(batch.sparkSession, self.store, self.plan)
+        before = kept.begin(query, number)
+        if before is not None and before.batch == number:
+            logger.info("batch %d is already in the store; skipped", number)
+            return
         observation = Observation()
         with self._staying(batch):
             workers = self.planner.workers
             rows = helper_name("rows", self.plan.key)
             partials = self._partials(rows)
             parts = partials.of(self._placed(batch), self.plan.key, workers, observation)
-            kept.write(parts, rows, number)
+            commit = kept.write(before, parts, rows, query, number)
         planning = time.perf_counter()
         tasks = (read(observation, wait=10.0) or {}).get("tasks") or []
-        self._resumed = True
         if not tasks:
             return
         loads, known = figures_of(tasks, workers)
         outcome = BatchOutcome(
             seconds_of(tasks, workers), np.array(loads, dtype=float), planning - started
         )
-        self.planner.learn(outcome, lambda: kept.counts(number, workers))
+        self.planner.learn(outcome, lambda: kept.counts(commit, workers))
         ended = time.perf_counter()
         record = BatchProgress.of(
             number,
@@ -128,7 +136,7 @@ class ReplannedStream:
 
     def result(self) -> DataFrame:
         """The aggregates of all rows so far, as an ordinary DataFrame."""
-        kept = PartialStore(self.plan.rows.sparkSession, self.store, self.plan)
+        kept = PartialStore.at(self.plan.rows.sparkSession, self.store, self.plan)
         return kept.merged().select(*self.plan.keys, *self.plan.results())
 
     def _partials(self, rows: str) -> Partials:
