@@ -11,7 +11,7 @@ ON_SPARK := -n 2 --dist loadgroup --no-loadscope-reorder -m "$(SECONDS_ONLY)"
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-long test-connect test-browser test-python test-install coverage lint api \
-	bench chaos kafka-test docs format lock clean java
+	bench chaos fuzz kafka-test docs format lock clean java
 
 help: ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,12 @@ bench: $(DEV) ## Measure speed; prints ratios to their baselines
 
 chaos: $(DEV) java ## Kill drivers and executors of a stateful stream; check every row
 	@$(BIN)/python -m tests.chaos.run $(CHAOS)
+
+SEED ?= 1
+CASES ?= 2000
+SECONDS ?= 600
+fuzz: $(DEV) java ## Compare random jobs with plain Spark: SEED= CASES= SECONDS=
+	@$(BIN)/python -m tests.fuzz.run --seed $(SEED) --cases $(CASES) --seconds $(SECONDS) $(FUZZ)
 
 kafka-test: $(DEV) java ## Streams from Kafka and back, with a killed driver and a restarted broker
 	@$(BIN)/python -m tests.kafka.run $(KAFKA)

@@ -1,0 +1,256 @@
+"""Arguments for parameters, by the parameter's name: for our verb and for Spark's twin.
+
+A parameter that is added later is left at its default until it has a recipe here; a way that
+needs a parameter without a recipe is not drawn, and a test says so.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tests.fuzz import aggregations, functions
+from tests.fuzz.functions import Form
+from tests.fuzz.kinds import shows_any_equal
+from tests.fuzz.tables import Table
+from tests.fuzz.verbs import Way, literal_of
+
+import unskew
+from unskew import partitioners
+from unskew.errors import NeedError
+
+_KINDS_OF_JOIN = ("inner", "left", "right", "full", "semi", "anti", "leftouter", "full_outer")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of ours and the twin's; either may be missing."""
+
+    ours: str | None = None
+    plain: str | None = None
+    droppable: bool = False
+
+    @property
+    def by_name(self) -> bool:
+        return re.match(r"\w+=|\*\*", self.ours or "") is not None
+
+
+@dataclass
+class Drawing:
+    """What the arguments of one job share."""
+
+    draw: random.Random
+    way: Way
+    left: Table
+    result: list[str]
+    """Names for the columns of results."""
+    odd: bool
+    """Whether schemes and settings are drawn, or left alone."""
+    workers: int | None = None
+    """None leaves it to the session."""
+    merge: bool = False
+    """Whether a function of groups comes with a merge."""
+    prelude: str = ""
+
+    @property
+    def id(self) -> int:
+        return self.left.keys
+
+    @property
+    def values(self) -> list[int]:
+        return list(range(self.id, len(self.left.fields)))
+
+    @property
+    def whole_keys(self) -> bool:
+        """Whether all rows of a key must meet."""
+        last = self.way.calls[-1][0]
+        return last not in ("agg", "apply", "with_worker", "repartition") and not self.merge
+
+
+def arguments(drawing: Drawing, call: int) -> list[Argument]:
+    """The arguments of a call, in order."""
+    found: list[Argument] = []
+    for place, parameter in enumerate(drawing.way.parameters(call)):
+        if call == 0 and place == 0:
+            found.append(Argument("left"))
+            continue
+        recipe = _RECIPES.get(parameter.name)
+        if recipe is None:
+            if _required(parameter):
+                raise LookupError(f"no recipe for {drawing.way.name}({parameter.name})")
+            continue
+        found.extend(recipe(drawing, call))
+    return sorted(found, key=lambda each: each.by_name)
+
+
+def drawable(way: Way) -> bool:
+    """Whether there is a recipe for every parameter that a way needs."""
+    return all(
+        parameter.name in _RECIPES or not _required(parameter) or (call == 0 and place == 0)
+        for call in range(len(way.calls))
+        for place, parameter in enumerate(way.parameters(call))
+    )
+
+
+def _required(parameter: inspect.Parameter) -> bool:
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return parameter.default is inspect.Parameter.empty and parameter.kind not in variable
+
+
+def _option(name: str, text: str) -> Argument:
+    return Argument(f"{name}={text}", droppable=True)
+
+
+def _scheme(drawing: Drawing, call: int) -> Iterator[Argument]:
+    draw = drawing.draw
+    if not drawing.odd and draw.random() < 0.3:
+        return
+    listed = literal_of(drawing.way.calls[call][1], "scheme")
+    if listed:
+        yield _option("scheme", repr(draw.choice(listed)))
+        return
+    names = _legal("whole-key" if drawing.whole_keys else "mergeable", drawing.way)
+    if draw.random() < 0.05:
+        names = list(partitioners.ALL)
+    name = draw.choice(["auto", *names])
+    need = "whole-key" if drawing.whole_keys else "mergeable"
+    if "plan" not in drawing.way.calls[0][0] and draw.random() < 0.2:
+        yield _option(
+            "scheme", f"unskew.plan(left, keys, {drawing.workers}, need={need!r}, scheme={name!r})"
+        )
+        return
+    yield _option("scheme", repr(name))
+    if not drawing.whole_keys and drawing.way.calls[0][0] == "repartition":
+        yield _option("need", "'mergeable'")
+
+
+def _legal(need: str, way: Way) -> list[str]:
+    found = []
+    for name in partitioners.ALL:
+        try:
+            partitioners.check_legal(name, need)
+        except NeedError:
+            continue
+        if not partitioners.ALL[name](workers=2).coordinated:  # type: ignore[call-arg]
+            found.append(name)
+    # The one that splits keys and is legal in joins, and the one that most often is chosen.
+    joins = way.name == "join"
+    return found + (["planned-split"] * 8 if joins or need == "mergeable" else [])
+
+
+def _workers(drawing: Drawing, call: int) -> Iterator[Argument]:
+    if drawing.workers is not None:
+        yield _option("workers", str(drawing.workers))
+
+
+def _settings(drawing: Drawing, call: int) -> Iterator[Argument]:
+    """Those that `plan` takes by keyword, but for those that have a recipe of their own."""
+    named = [
+        parameter.name
+        for parameter in inspect.signature(unskew.plan).parameters.values()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    for name in named:
+        if name in _SETTINGS and name not in ("scheme", "need"):
+            yield from _SETTINGS[name](drawing, call)
+
+
+def _setting(name: str, *texts: str) -> Callable[[Drawing, int], Iterator[Argument]]:
+    def drawn(drawing: Drawing, call: int) -> Iterator[Argument]:
+        if drawing.odd and drawing.draw.random() < 0.15:
+            yield _option(name, drawing.draw.choice(texts))
+
+    return drawn
+
+
+def _capacities(drawing: Drawing, call: int) -> Iterator[Argument]:
+    if drawing.odd and drawing.workers is not None and drawing.draw.random() < 0.15:
+        yield _option("capacities", str([1.0 + place for place in range(drawing.workers)]))
+
+
+def _func(drawing: Drawing, call: int) -> Iterator[Argument]:
+    draw, last = drawing.draw, drawing.way.calls[-1][0]
+    arrow = "Arrow" in last
+    if last.startswith("map"):
+        identity = draw.random() < 0.5
+        drawing.prelude += functions.of_batches(Form(arrow), identity, drawing.id, drawing.result)
+        schema = "left.schema" if identity else functions.schema_of(drawing.result[:1])
+    else:
+        groups = 2 if "cogroup" in drawing.way.name else 1
+        keys = drawing.left.fields[: drawing.left.keys]
+        form = Form(
+            arrow,
+            groups,
+            iterator=groups == 1 and draw.random() < 0.3,
+            with_key=draw.random() < 0.4,
+            shows_key=not any(shows_any_equal(key.sql) for key in keys),
+            merge_iterator=draw.random() < 0.2,
+        )
+        drawing.prelude += functions.of_groups(form, drawing.id, drawing.result)
+        schema = functions.schema_of(drawing.result)
+    yield Argument("work", "work")
+    yield Argument(schema, schema)
+
+
+def _merge(drawing: Drawing, call: int) -> Iterator[Argument]:
+    if drawing.merge:
+        yield _option("merge", "merged")
+
+
+def _named(drawing: Drawing, call: int) -> Iterator[Argument]:
+    draw = drawing.draw
+    columns = draw.random() < 0.15
+    for name in drawing.result[: draw.choice([1, 2, 3, 4])]:
+        if columns and draw.random() < 0.7:
+            ours = plain = aggregations.draw_column(draw, drawing.values)
+        else:
+            ours, plain = aggregations.draw_aggregate(draw, drawing.values)
+        yield Argument(f"**{{{name!r}: {ours}}}", f"{plain}.alias({name!r})", droppable=True)
+    drawing.prelude = drawing.prelude or aggregations.REFERENCE
+
+
+def _cost_key(drawing: Drawing, call: int) -> Iterator[Argument]:
+    choices = ["keys", "keys[0]", "F.xxhash64(col(keys[0]))"]
+    yield Argument(f"cost_key={drawing.draw.choice(choices)}")
+
+
+def _always(*given: Argument) -> Callable[[Drawing, int], Iterator[Argument]]:
+    return lambda drawing, call: iter(given)
+
+
+def _how(drawing: Drawing, call: int) -> Iterator[Argument]:
+    kind = repr(drawing.draw.choice(_KINDS_OF_JOIN))
+    yield Argument(kind, kind)
+
+
+_SETTINGS: dict[str, Callable[[Drawing, int], Iterator[Argument]]] = {
+    "capacities": _capacities,
+    "epsilon": _setting("epsilon", "0.1", "1.0", "0.001"),
+    "table": _setting("table", "0", "1", "3"),
+    "sample": _setting("sample", "0.5", "1.0"),
+}
+_RECIPES: dict[str, Callable[[Drawing, int], Iterator[Argument]]] = {
+    **_SETTINGS,
+    "rows": _always(Argument("left")),
+    "right": _always(Argument("right", "right")),
+    "on": _always(Argument("keys", "keys")),
+    "how": _how,
+    "key": _always(Argument("keys", "*map(col, keys)")),
+    "keys": _always(Argument("*keys", "*map(col, keys)")),
+    "workers": _workers,
+    "scheme": _scheme,
+    "settings": _settings,
+    "learn": _setting("learn", "0.5", "0.9", "0.001"),
+    "func": _func,
+    "schema": _always(),  # Comes with the function.
+    "merge": _merge,
+    "named": _named,
+    "cost_key": _cost_key,
+    "name": _always(Argument("name='worker of row'")),
+    "other": _always(
+        Argument("unskew.groupBy(right, *right_keys)", "right.groupBy(*map(col, right_keys))")
+    ),
+}

@@ -1,0 +1,68 @@
+"""A small seeded part of the fuzzer, and what it promises: nothing public is left out."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from tests.fuzz.arguments import drawable
+from tests.fuzz.cases import draw_case
+from tests.fuzz.reduction import reduced
+from tests.fuzz.refusals import REASONS, reason_of
+from tests.fuzz.report import Report, script
+from tests.fuzz.run import fuzz
+from tests.fuzz.running import Outcome
+from tests.fuzz.verbs import ways
+
+import unskew
+from unskew import aggregates, partitioners
+from unskew.errors import NeedError, ParameterError
+
+MANY = [draw_case(1, number) for number in range(600)]
+
+
+def test_every_way_is_drawn():
+    assert [way.name for way in ways() if not drawable(way)] == []
+    assert {way.name for way in ways()} == {case.way for case in MANY}
+    verbs = {"groupBy", "join", "mapInArrow", "mapInPandas", "plan", "repartition"}
+    assert verbs <= {way.calls[0][0] for way in ways()} <= set(unskew.__all__)
+
+
+def test_every_aggregate_and_scheme_is_drawn():
+    text = "\n".join(case.ours for case in MANY)
+    assert [name for name in aggregates.ALL if f"unskew.{name}(" not in text] == []
+    assert [name for name in partitioners.ALL if f"scheme='{name}'" not in text] == []
+
+
+def test_a_case_is_its_seed_and_number():
+    assert draw_case(1, 5) == MANY[5] != draw_case(2, 5)
+
+
+def test_scripts_are_programs():
+    for case in MANY[:100]:
+        ast.parse(script(case))
+
+
+def test_a_case_is_reduced_to_what_fails():
+    case = next(each for each in MANY if each.left.rows > 8 and each.settings)
+    wanted = case.left.fields[case.left.keys].values[5]
+
+    def run(tried):
+        seen = wanted in tried.left.fields[tried.left.keys].values
+        return Outcome("wrong", "rows") if seen else Outcome("equal")
+
+    small, _ = reduced(case, Outcome("wrong", "rows"), run, tries=200)
+    assert small.left.rows <= 2
+    assert (small.settings, small.follow_up, small.source) == ((), "nothing", "literals")
+
+
+def test_refusals_have_a_documented_reason():
+    assert reason_of(NeedError("pkg does not guarantee whole-key")) in REASONS
+    assert reason_of(ParameterError("something else")) is None
+
+
+@pytest.mark.spark
+def test_some_cases_agree_with_spark(spark):
+    report = Report(seed=1)
+    fuzz(spark, report, range(24), seconds=60, tries=0)
+    assert not report.failures, report.listing()
