@@ -53,6 +53,8 @@ class Drawing:
     """None leaves it to the session."""
     merge: bool = False
     """Whether a function of groups comes with a merge."""
+    planned: bool = False
+    """Whether the scheme is a plan, which takes no settings."""
     prelude: str = ""
 
     @property
@@ -61,7 +63,9 @@ class Drawing:
 
     @property
     def values(self) -> list[int]:
-        return list(range(self.id, len(self.left.fields)))
+        """The columns to aggregate: rarely the rows' number."""
+        others = list(range(self.id + 1, len(self.left.fields)))
+        return [self.id, *others * 3]
 
     @property
     def whole_keys(self) -> bool:
@@ -118,6 +122,7 @@ def _scheme(drawing: Drawing, call: int) -> Iterator[Argument]:
     name = draw.choice(["auto", *names])
     need = "whole-key" if drawing.whole_keys else "mergeable"
     if "plan" not in drawing.way.calls[0][0] and draw.random() < 0.2:
+        drawing.planned = True
         yield _option(
             "scheme", f"unskew.plan(left, keys, {drawing.workers}, need={need!r}, scheme={name!r})"
         )
@@ -148,6 +153,8 @@ def _workers(drawing: Drawing, call: int) -> Iterator[Argument]:
 
 def _settings(drawing: Drawing, call: int) -> Iterator[Argument]:
     """Those that `plan` takes by keyword, but for those that have a recipe of their own."""
+    if drawing.planned:
+        return
     named = [
         parameter.name
         for parameter in inspect.signature(unskew.plan).parameters.values()
@@ -203,7 +210,7 @@ def _merge(drawing: Drawing, call: int) -> Iterator[Argument]:
 def _named(drawing: Drawing, call: int) -> Iterator[Argument]:
     draw = drawing.draw
     columns = draw.random() < 0.15
-    for name in drawing.result[: draw.choice([1, 2, 3, 4])]:
+    for name in drawing.result[: draw.choice([1, 2, 3, 4, 4])]:
         if columns and draw.random() < 0.7:
             ours = plain = aggregations.draw_column(draw, drawing.values)
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -39,21 +39,26 @@ def rows_of(rows: DataFrame, any_equal: bool) -> Rows:
     `any_equal`: which of several equal strings of a collation a group shows does not matter.
     """
     named = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))
-    columns = [_exact(field, any_equal).alias(field.name) for field in named.schema]
+    columns = [
+        _exact(F.col(field.name), field.dataType, any_equal).alias(field.name)
+        for field in named.schema
+    ]
     text = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"})
     return Counter(row[0] for row in named.select(text.alias("row")).collect())
 
 
-def _exact(field: StructField, any_equal: bool) -> Column:
-    column = F.col(field.name)
-    if any_equal and isinstance(field.dataType, StringType) and _collated(field.dataType):
-        return F.call_function("collation_key", column)
-    kind = _written(field.dataType)
-    return column if kind == field.dataType else column.cast(kind)
-
-
-def _collated(kind: StringType) -> bool:
-    return "collate" in kind.simpleString()
+def _exact(column: Column, kind: DataType, any_equal: bool) -> Column:
+    if any_equal and "collate" in kind.simpleString():
+        if isinstance(kind, StringType):
+            # Equal strings have equal ranks, and both results have the same strings, or differ.
+            return F.dense_rank().over(Window.orderBy(column))
+        if isinstance(kind, StructType):
+            inner = [
+                _exact(column[each.name], each.dataType, True).alias(each.name) for each in kind
+            ]
+            return F.struct(*inner)
+    written = _written(kind)
+    return column if written == kind else column.cast(written)
 
 
 def _written(kind: DataType) -> DataType:

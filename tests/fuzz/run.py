@@ -14,14 +14,17 @@ import functools
 import logging
 import os
 import sys
+import tempfile
+import textwrap
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from tests.fuzz.cases import draw_case
+from tests.fuzz.cases import Case, draw_case
 from tests.fuzz.reduction import reduced
 from tests.fuzz.report import Report, script
-from tests.fuzz.running import run_case
+from tests.fuzz.running import Outcome, run_case
 
 
 def session() -> SparkSession:
@@ -47,35 +50,50 @@ def session() -> SparkSession:
 
 
 def fuzz(
-    spark: SparkSession, report: Report, numbers: range, seconds: float, tries: int = 40
+    spark: SparkSession,
+    report: Report,
+    numbers: range,
+    seconds: float,
+    tries: int = 40,
+    verbose: bool = False,
 ) -> None:
     """Try the cases until the time is over; failures of a new kind are reduced."""
     start = time.monotonic()
     run = functools.partial(run_case, spark)
     for number in numbers:
-        if time.monotonic() - start > seconds:
+        if report.seconds > seconds:
             break
         case = draw_case(report.seed, number)
         outcome = run(case)
-        if os.environ.get("FUZZ_T"):
-            print(
-                number,
-                case.way,
-                case.source,
-                case.follow_up,
-                outcome.verdict,
-                outcome.cause,
-                round(time.monotonic() - start, 2),
-                flush=True,
-            )
+        if verbose:
+            print(f"{report.seconds:6.1f} s {number} {case.way}: {outcome.verdict} {outcome.cause}")
         if report.add(case, outcome):
-            key = (outcome.verdict, outcome.cause, case.way)
-            if outcome.verdict != "hung" and tries:
-                case, outcome = reduced(case, outcome, run, tries)
-            report.scripts[key] = outcome.detail, script(case)
-            print(f"case {number}: {' '.join(key)}\n{outcome.detail[:600]}", flush=True)
-            print("-" * 20, script(case), "-" * 20, sep="\n", flush=True)
+            _show(report, case, outcome, run, tries)
         report.seconds = time.monotonic() - start
+
+
+def _show(
+    report: Report, case: Case, outcome: Outcome, run: Callable[[Case], Outcome], tries: int
+) -> None:
+    """Reduce a failure and print it."""
+    key = (outcome.verdict, outcome.cause, case.way)
+    if outcome.verdict != "hung" and tries:
+        case, outcome = reduced(case, outcome, run, tries)
+    text = script(case)
+    report.scripts[key] = outcome.detail, text
+    print(f"# case {case.number}: {' '.join(key)}")
+    print(textwrap.indent(outcome.detail[:600], "#   "), text, sep="\n", flush=True)
+
+
+@contextlib.contextmanager
+def _temporary_files() -> Iterator[None]:
+    """What cases write is deleted at the end."""
+    with tempfile.TemporaryDirectory(prefix="unskew-fuzz-") as folder:
+        before, tempfile.tempdir = tempfile.tempdir, folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
 
 
 def main() -> int:
@@ -87,14 +105,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--tries", type=int, default=40, help="runs to reduce a failing case")
     parser.add_argument("--only", type=int, help="run this case alone")
+    parser.add_argument("--verbose", action="store_true", help="a line for each case")
     parser.add_argument("--json", type=Path, help="write the report to this file")
     given = parser.parse_args()
     numbers = range(given.first, given.first + given.cases)
     if given.only is not None:
         numbers = range(given.only, given.only + 1)
     report = Report(given.seed)
-    with contextlib.suppress(KeyboardInterrupt):
-        fuzz(session(), report, numbers, given.seconds, given.tries)
+    spark = session()
+    with contextlib.suppress(KeyboardInterrupt), _temporary_files():
+        fuzz(spark, report, numbers, given.seconds, given.tries, given.verbose)
     print(report.listing(), report.table(), sep="\n\n")
     print(f"{report.cases} cases of seed {report.seed} in {report.seconds:.0f} s")
     if given.json:

@@ -9,7 +9,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "spark.sql.ansi.enabled": ("false",),
     "spark.sql.adaptive.enabled": ("false",),
     "spark.sql.session.timeZone": (
-        *("America/New_York", "Europe/Berlin", "America/New_York", "Europe/Berlin"),
+        *("America/New_York", "Europe/Berlin") * 4,
         *("Asia/Kolkata", "Pacific/Apia", "+05:30"),
     ),
     "spark.sql.caseSensitive": ("true",),
@@ -48,6 +48,6 @@ def draw_settings(
     if attacked:
         names = {draw.choice(_OFTEN if draw.random() < 0.7 else list(CHOICES)) for _ in range(3)}
     for word, name in _WANTED.items():
-        if any(word in sql for sql in types) and draw.random() < 0.6:
+        if any(word in sql for sql in types) and draw.random() < 0.7:
             names.add(name)
     return tuple((name, draw.choice(CHOICES[name])) for name in sorted(names))

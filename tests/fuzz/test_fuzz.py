@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 
 import pytest
 from tests.fuzz.arguments import drawable
@@ -62,7 +63,8 @@ def test_refusals_have_a_documented_reason():
 
 
 @pytest.mark.spark
+@pytest.mark.skipif(os.environ.get("UNSKEW_TEST_MODE") == "connect", reason="uses SparkContext")
 def test_some_cases_agree_with_spark(spark):
     report = Report(seed=1)
-    fuzz(spark, report, range(24), seconds=60, tries=0)
+    fuzz(spark, report, range(20), seconds=60, tries=0)
     assert not report.failures, report.listing()
