@@ -6,6 +6,7 @@ needs a parameter without a recipe is not drawn, and a test says so.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import random
 import re
@@ -116,11 +117,11 @@ def _scheme(drawing: Drawing, call: int) -> Iterator[Argument]:
     if listed:
         yield _option("scheme", repr(draw.choice(listed)))
         return
-    names = _legal("whole-key" if drawing.whole_keys else "mergeable", drawing.way)
-    if draw.random() < 0.05:
-        names = list(partitioners.ALL)
-    name = draw.choice(["auto", *names])
     need = "whole-key" if drawing.whole_keys else "mergeable"
+    names = _legal(need, drawing.way.name == "join")
+    if draw.random() < 0.1:
+        names = tuple(partitioners.ALL)
+    name = draw.choice(["auto", *names])
     if "plan" not in drawing.way.calls[0][0] and draw.random() < 0.2:
         drawing.planned = True
         yield _option(
@@ -132,7 +133,9 @@ def _scheme(drawing: Drawing, call: int) -> Iterator[Argument]:
         yield _option("need", "'mergeable'")
 
 
-def _legal(need: str, way: Way) -> list[str]:
+@functools.cache
+def _legal(need: str, joins: bool) -> tuple[str, ...]:
+    """The schemes that are not refused; the others are drawn now and then all the same."""
     found = []
     for name in partitioners.ALL:
         try:
@@ -142,8 +145,7 @@ def _legal(need: str, way: Way) -> list[str]:
         if not partitioners.ALL[name](workers=2).coordinated:  # type: ignore[call-arg]
             found.append(name)
     # The one that splits keys and is legal in joins, and the one that most often is chosen.
-    joins = way.name == "join"
-    return found + (["planned-split"] * 8 if joins or need == "mergeable" else [])
+    return (*found, *["planned-split"] * (8 if joins or need == "mergeable" else 0))
 
 
 def _workers(drawing: Drawing, call: int) -> Iterator[Argument]:

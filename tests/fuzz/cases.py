@@ -114,7 +114,9 @@ def _frame(name: str, table: Table, source: str) -> list[str]:
 def draw_case(seed: int, number: int) -> Case:
     """Case `number` of a seed."""
     draw = random.Random(f"{seed}/{number}")
-    attacked = {kind: draw.random() < (0.65 if kind == "types" else 0.5) for kind in CLASSES}
+    attacked = {
+        kind: draw.random() < (0.6 if kind in ("types", "names") else 0.5) for kind in CLASSES
+    }
     known = [each for each in ways() if drawable(each)]
     way = draw.choices(known, [_weight(each) for each in known])[0]
     traits = {("verbs", way.name)}
@@ -165,7 +167,7 @@ def _tables(
     return left, right
 
 
-_MANY_FORMS = {"named": 9, "merge": 4, "how": 6}
+_MANY_FORMS = {"named": 9, "merge": 6, "how": 7}
 """Parameters that take many different values: ways that have them are drawn more often."""
 
 

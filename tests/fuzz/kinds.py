@@ -55,17 +55,16 @@ def quoted(text: str) -> str:
     )
 
 
-_WORDS = [
-    *("", "a", "A", "hot", "HOT", "hot ", " hot", "a.b", "it's", "a\\b", "null", "\x00"),
-    # Letters that lower() and collations treat differently: sharp s, dotless i, final sigma.
+_PLAIN_WORDS = ["", "a", "A", "hot", "HOT", "hot ", " hot", "a.b", "it's", "a\\b", "null", "\x00"]
+# Letters that lower() and collations treat differently: sharp s, dotless i, final sigma.
+_LETTERS = [
     *("ß", "ẞ", "ss", "SS", "i", "I", "ı", "İ", "i̇", "σ", "ς", "Σ", "K", "K", "ſ", "é", "é", "😀"),
 ]
 
 
-def _words(name: str, sql: str) -> Kind:
-    cast = tuple(f"CAST({quoted(word)} AS {sql})" for word in _WORDS)
-    plain = tuple(f"CAST({quoted(word)} AS {sql})" for word in _WORDS if word != "\x00")
-    return Kind(name, sql, cast, (plain,), f"CAST('word {{}}' AS {sql})")
+def _words(name: str, sql: str, words: list[str]) -> Kind:
+    cast = tuple(f"CAST({quoted(word)} AS {sql})" for word in words)
+    return Kind(name, sql, cast, (), f"CAST('word {{}}' AS {sql})")
 
 
 def _instants(name: str, *pools: str) -> Kind:
@@ -90,7 +89,7 @@ PLAIN = [
         "4611686018427387904|0",
         numbered="{}",
     ),
-    _words("string", "string"),
+    _words("string", "string", _PLAIN_WORDS + _LETTERS),
 ]
 """What most tables of most people are made of."""
 
@@ -132,9 +131,9 @@ ATOMS = [
     _kind("year interval", "interval year to month", "0-0|1-2|-1-0"),
     _kind("time", "time(6)", "00:00:00|23:59:59.999999|12:30:00"),
     Kind("binary", "binary", ("X''", "X'00'", "X'FF00'", "X'61'")),
-    _words("UTF8_LCASE", "string collate UTF8_LCASE"),
-    _words("UNICODE_CI", "string collate UNICODE_CI"),
-    _words("UTF8_BINARY_RTRIM", "string collate UTF8_BINARY_RTRIM"),
+    _words("UTF8_LCASE", "string collate UTF8_LCASE", [*_LETTERS, "hot", "HOT"]),
+    _words("UNICODE_CI", "string collate UNICODE_CI", _LETTERS),
+    _words("UTF8_BINARY_RTRIM", "string collate UTF8_BINARY_RTRIM", _PLAIN_WORDS),
 ]
 """Every type that holds no other."""
 

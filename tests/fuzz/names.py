@@ -48,7 +48,7 @@ def plain_names(count: int) -> list[str]:
 def draw_names(draw: random.Random, count: int) -> tuple[str, list[str]]:
     """A class and as many names; some of them twice, or twice but for case."""
     pools = classes()
-    kind = draw.choice([*pools, "helper", "helper", "helper", "case", "twice"])
+    kind = draw.choice([*pools, *["helper"] * 5, "case", "twice"])
     if kind in pools:
         pool = draw.sample(pools[kind], min(count, len(pools[kind])))
         names = [*pool, *plain_names(count)][:count]

@@ -36,10 +36,15 @@ class Way:
         """Whether plain Spark has methods of these names; else the rows should stay as they are."""
         return all(any(hasattr(kind, name) for kind in _SPARK) for name, _ in self.calls)
 
-    def parameters(self, call: int) -> list[inspect.Parameter]:
+    def parameters(self, call: int) -> tuple[inspect.Parameter, ...]:
         """The parameters of a call, without `self`."""
-        found = list(inspect.signature(self.calls[call][1]).parameters.values())
+        found = _parameters(self.calls[call][1])
         return found if call == 0 else found[1:]
+
+
+@functools.cache
+def _parameters(call: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(call).parameters.values())
 
 
 @functools.cache
@@ -75,6 +80,7 @@ def literal_of(call: Callable[..., Any], parameter: str) -> tuple[Any, ...]:
     return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
 
 
+@functools.cache
 def _hints(call: Callable[..., Any]) -> dict[str, Any]:
     try:
         return typing.get_type_hints(call)
