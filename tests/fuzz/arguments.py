@@ -216,7 +216,7 @@ def _named(drawing: Drawing, call: int) -> Iterator[Argument]:
         if columns and draw.random() < 0.7:
             ours = plain = aggregations.draw_column(draw, drawing.values)
         else:
-            ours, plain = aggregations.draw_aggregate(draw, drawing.values)
+            ours, plain = aggregations.draw_aggregate(draw, drawing.left, drawing.values)
         yield Argument(f"**{{{name!r}: {ours}}}", f"{plain}.alias({name!r})", droppable=True)
     drawing.prelude = drawing.prelude or aggregations.REFERENCE
 
