@@ -66,7 +66,10 @@ def fuzz(
         case = draw_case(report.seed, number)
         outcome = run(case)
         if verbose:
-            print(f"{report.seconds:6.1f} s {number} {case.way}: {outcome.verdict} {outcome.cause}")
+            print(
+                f"{report.seconds:6.1f} s {number} {case.way}: {outcome.verdict} {outcome.cause}",
+                flush=True,
+            )
         if report.add(case, outcome):
             _show(report, case, outcome, run, tries)
         report.seconds = time.monotonic() - start
