@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -40,11 +41,13 @@ def _smaller(case: Case) -> Iterator[Case]:
     for setting in case.settings if len(case.settings) > 1 else ():
         yield replace(case, settings=tuple(each for each in case.settings if each != setting))
     yield from _plainly_named(case)
-    for table in _fewer_rows(case.left):
-        yield replace(case, left=table)
-    if case.right is not None:
-        for table in _fewer_rows(case.right):
-            yield replace(case, right=table)
+    # In turns, so that a large table on the right does not wait for all of the left.
+    rights = _fewer_rows(case.right) if case.right is not None else iter(())
+    for left, right in itertools.zip_longest(_fewer_rows(case.left), rights):
+        if left is not None:
+            yield replace(case, left=left)
+        if right is not None:
+            yield replace(case, right=right)
     yield from _fewer_arguments(case)
     yield from _simpler_types(case)
 
