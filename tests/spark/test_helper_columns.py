@@ -132,3 +132,12 @@ def test_functions_scheduled_by_cost(spark):
         result = verb(rows, same, rows.schema, cost_key="__unskew_hash", workers=2)
         assert result.columns == rows.columns
         assert sorted(map(tuple, result.collect())) == wanted
+
+
+def test_a_result_named_like_the_worker_column(spark):
+    rows = spark.range(30).withColumn("key", F.col("id") % 3)
+    wanted = {"__unskew_worker": F.sum("id"), "__UNSKEW_worker_": F.max("id")}
+    ours = unskew.groupBy(rows, "key", workers=2, scheme="kg").agg(**wanted)
+    plain = rows.groupBy("key").agg(*(each.alias(name) for name, each in wanted.items()))
+    assert ours.columns == plain.columns
+    assert sorted(ours.collect()) == sorted(plain.collect())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -103,13 +104,17 @@ class Route:
             return worker_expression(self._static, key.hash, content_hash(rows))
         return routed_by_task(self.partitioner, key.hash, self.order_matters)
 
-    def place(self, rows: DataFrame, key: KeyColumns) -> tuple[DataFrame, str]:
+    def place(
+        self, rows: DataFrame, key: KeyColumns, beside: Iterable[str] = ()
+    ) -> tuple[DataFrame, str]:
         """The rows on their workers' partitions, and the name of the worker column.
+
+        No column of `rows` has this name, and none of `beside`.
 
         After it, grouping by (worker, key) needs no second shuffle, provided that no Python
         function comes between.
         """
-        name = helper_name("worker", rows)
+        name = helper_name("worker", rows, beside)
         return place(self.with_worker(rows, key, name), name, self.workers), name
 
     def repartition(self, rows: DataFrame, key: KeyColumns) -> DataFrame:

@@ -33,7 +33,9 @@ def aggregated(
         return rows.groupBy(*plan.keys).agg(*plan.whole())
     if plan.has_columns:
         # They cannot be split into partial aggregates: all rows of a key must be in one place.
-        placed, worker = request.needing(Need.WHOLE_KEY).plan().route.place(rows, key)
+        results = rows.groupBy(*plan.keys).agg(*plan.whole()).columns
+        route = request.needing(Need.WHOLE_KEY).plan().route
+        placed, worker = route.place(rows, key, beside=results)
         return placed.groupBy(worker, *plan.keys).agg(*plan.whole()).drop(worker)
     placed, worker = request.plan().route.place(rows, key)
     partial = placed.groupBy(worker, *plan.keys).agg(*plan.partials())
