@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from unskew._spark.frames.schemas import check_names
+from unskew._spark.frames.schemas import check_names, in_utc
 from unskew.errors import ParameterError, ParameterTypeError
 
 Function = Callable[..., Any]
@@ -77,7 +77,8 @@ class ArrowGroups:
 
     def first(self, rows: Any, names: Sequence[str]) -> Any:
         """Some columns of the first row."""
-        return rows.select(list(names)).slice(0, 1)
+        head = rows.select(list(names)).slice(0, 1)
+        return head.cast(in_utc(head.schema))
 
     def select(self, result: Any, columns: Sequence[str]) -> Any:
         """The columns of a result in the order of the schema."""

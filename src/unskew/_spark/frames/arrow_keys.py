@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from unskew._spark.frames.schemas import in_numbers
+
 Codes = NDArray[np.int64]
 
 _NAN = object()
@@ -122,6 +124,7 @@ def _codes(values: pa.Array) -> Codes:
             codes = _joined(codes, _codes(field))
         return codes
     if pa.types.is_nested(values.type) or pa.types.is_interval(values.type):
+        values = values.cast(in_numbers(values.type))
         values = pa.array([repr(value) for value in values.to_pylist()])
     encoded = values.dictionary_encode(null_encoding="encode")
     found: Codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)

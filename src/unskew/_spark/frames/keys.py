@@ -79,7 +79,7 @@ def column(name: str) -> Column:
 
 def content_hash(rows: DataFrame) -> Column:
     """A 64-bit hash of the whole row, as far as Spark can hash its columns."""
-    names = [field.name for field in rows.schema if not _contains(field.dataType, _UNHASHABLE)]
+    names = [field.name for field in rows.schema if not contains(field.dataType, _UNHASHABLE)]
     return F.xxhash64(*(column(name) for name in names)) if names else F.lit(42).cast("bigint")
 
 
@@ -114,19 +114,21 @@ def _field(schema: StructType, name: str) -> StructField:
 
 def _hashable(field: StructField) -> Column:
     if isinstance(field.dataType, StringType) and _collation(field.dataType) == "UTF8_LCASE":
-        return F.lower(F.collate(column(field.name), "UTF8_BINARY"))
+        # The collation lowers letter by letter, lower() gives a sigma at a word's end another form.
+        lowered = F.collate(F.lower(column(field.name)), "UTF8_BINARY")
+        return F.translate(lowered, "ς", "σ")
     return column(field.name)
 
 
 def _check_type(name: str, kind: DataType) -> None:
-    if _contains(kind, _UNHASHABLE):
+    if contains(kind, _UNHASHABLE):
         raise KeyTypeError(
             f"column {name!r} is {kind.simpleString()}: Spark cannot group by maps and variants; "
             "extract a column of a plain type from it"
         )
     if isinstance(kind, StringType) and _collation(kind) == "UTF8_LCASE":
         return
-    if _contains(kind, StringType, collated=True):
+    if contains(kind, StringType, collated=True):
         raise KeyTypeError(
             f"column {name!r} is {kind.simpleString()}: equal strings of this collation have "
             f"different hashes; group by lower({name}) or collate({name}, 'UTF8_BINARY')"
@@ -137,13 +139,14 @@ def _collation(kind: StringType) -> str:
     return str(getattr(kind, "collation", "UTF8_BINARY"))
 
 
-def _contains(
+def contains(
     kind: DataType, wanted: type[DataType] | tuple[type[DataType], ...], collated: bool = False
 ) -> bool:
+    """Whether a type is, or has inside, one of `wanted`; if `collated`, one with a collation."""
     if isinstance(kind, wanted):
         return not collated or _collation(kind) != "UTF8_BINARY"  # type: ignore[arg-type]
     if isinstance(kind, ArrayType):
-        return _contains(kind.elementType, wanted, collated)
+        return contains(kind.elementType, wanted, collated)
     if isinstance(kind, StructType):
-        return any(_contains(field.dataType, wanted, collated) for field in kind)
+        return any(contains(field.dataType, wanted, collated) for field in kind)
     return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pyarrow as pa
@@ -46,6 +46,37 @@ def check_names(found: Collection[str], wanted: Collection[str], what: str) -> N
 def arrow_type(kind: DataType) -> pa.DataType:
     """The Arrow type of a Spark type."""
     return types.to_arrow_type(kind, **_ZONE)
+
+
+def in_utc(schema: pa.Schema) -> pa.Schema:
+    """A schema with the zone in which Spark wants timestamps back; it gives them in its own."""
+    return pa.schema([field.with_type(_replaced(field.type, _utc)) for field in schema])
+
+
+def in_numbers(kind: pa.DataType) -> pa.DataType:
+    """A type with whole numbers for points in time, which Python cannot always show."""
+    return _replaced(kind, _number)
+
+
+def _utc(kind: pa.DataType) -> pa.DataType:
+    zoned = pa.types.is_timestamp(kind) and kind.tz
+    return pa.timestamp(kind.unit, "UTC") if zoned else kind
+
+
+def _number(kind: pa.DataType) -> pa.DataType:
+    if not pa.types.is_temporal(kind) or pa.types.is_interval(kind):
+        return kind
+    return pa.int32() if kind.bit_width == 32 else pa.int64()
+
+
+def _replaced(kind: pa.DataType, leaf: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """A type with other types in the place of its leaves."""
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_replaced(field.type, leaf)) for field in kind])
+    if pa.types.is_list(kind):
+        field = kind.value_field
+        return pa.list_(field.with_type(_replaced(field.type, leaf)))
+    return leaf(kind)
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

@@ -1,0 +1,64 @@
+"""Keys whose values differ from what they look like: repeated hours, letters of two forms."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F
+
+import unskew
+from unskew._spark.frames.keys import KeyColumns
+from unskew.testing import assert_same_result
+
+pytestmark = pytest.mark.spark
+
+SIGMAS = "'ΟΔΟΣ', 'οδος', 'οδοσ', 'STRAẞE', 'straße', 'İ', 'i̇', 'I', 'ı', 'i'"
+
+
+def size(rows: pa.Table) -> pa.Table:
+    return pa.table({"n": [rows.num_rows]})
+
+
+def total(parts: pa.Table) -> pa.Table:
+    return pa.table({"n": [sum(parts["n"].to_pylist())]})
+
+
+@pytest.fixture
+def new_york(spark):
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    yield
+    spark.conf.set("spark.sql.session.timeZone", before)
+
+
+@pytest.mark.parametrize("scheme", ["pkg", "planned-split"])
+@pytest.mark.parametrize("key", ["time", "struct(time)", "array(time)"])
+def test_timestamp_keys_with_a_merge_in_any_zone(spark, new_york, key, scheme):
+    # 05:00 and 06:00 UTC are both shown as 01:00; the year of the last one is 14,000.
+    times = "element_at(array(1762059600L, 1762063200L, 379620000000L), int(id % 3) + 1)"
+    rows = spark.range(12).selectExpr(f"timestamp_seconds({times}) time").selectExpr(f"{key} key")
+    grouped = unskew.groupBy(rows, "key", workers=3, scheme=scheme)
+    result = grouped.applyInArrow(size, "n bigint", merge=total)
+    assert [row["n"] for row in result.collect()] == [4, 4, 4]
+
+
+def test_keys_that_a_collation_finds_equal_have_one_hash(spark):
+    letters = spark.range(0x20, 0x11000).where("id not between 55296 and 57343")  # Surrogates.
+    text = "decode(unhex(lpad(hex(id), 8, '0')), 'UTF-32')"
+    words = letters.selectExpr(f"collate(concat('Ο', {text}), 'UTF8_LCASE') word")
+    hashed = words.withColumn("hash", KeyColumns.of(words, "word").hash)
+    apart = hashed.groupBy("word").agg(F.count_distinct("hash").alias("n")).where("n > 1")
+    assert apart.collect() == []
+
+
+def test_keys_that_a_collation_finds_equal_meet(spark):
+    rows = spark.sql(
+        f"select collate(col, 'UTF8_LCASE') word from (select explode(array({SIGMAS})))"
+    ).crossJoin(spark.range(6))
+    grouped = unskew.groupBy(rows, "word", workers=4, scheme="pkg")
+    result = grouped.applyInArrow(size, "n bigint", merge=total)
+    assert_same_result(result, rows.groupBy("word").agg(F.count(F.lit(1)).alias("n")).select("n"))
+    left = rows.where("id = 0").withColumnRenamed("id", "left")
+    right = rows.where("id = 1 and word in ('οδοσ', 'straße', 'ı')")
+    joined = unskew.join(left, right, "word", how="full", workers=4, scheme="planned-split")
+    assert_same_result(joined, left.join(right, "word", "full"))
