@@ -44,5 +44,5 @@ class Aggregate(Protocol):
         ...
 
     def result(self, state: State) -> Any:
-        """The final result, as a plain Python value; None is null."""
+        """The final result, as a Python value or an Arrow scalar; None is null."""
         ...

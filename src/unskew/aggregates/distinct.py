@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unskew.aggregates.of_column import OfColumn
 from unskew.errors import ParameterError
 from unskew.hashing import hash_keys
+from unskew.hashing.key_types import check_key_type
 
 Registers = NDArray[np.uint8]
 
@@ -44,6 +45,7 @@ class Distinct(OfColumn):
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """A whole number."""
+        check_key_type(types[0])
         return pa.int64()
 
     def zero(self) -> Registers:

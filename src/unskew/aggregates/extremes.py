@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from unskew.aggregates.exact_values import check_plain, result_of, values_of
 from unskew.aggregates.of_column import OfColumn
 from unskew.aggregates.ordering import ordered
 
@@ -18,6 +19,7 @@ class _Extreme(OfColumn):
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """The column's own type."""
+        check_plain(type(self).__name__.lower(), self.column, types[0])
         return types[0]
 
     def zero(self) -> Any:
@@ -26,7 +28,7 @@ class _Extreme(OfColumn):
 
     def add(self, state: Any, rows: pa.RecordBatch) -> Any:
         """Keep the best of the state and the rows."""
-        return self.merge(state, self._best(rows.column(0).drop_null().to_pylist()))
+        return self.merge(state, self._best(values_of(rows.column(0).drop_null())))
 
     def merge(self, state: Any, other: Any) -> Any:
         """The better of both."""
@@ -34,7 +36,7 @@ class _Extreme(OfColumn):
 
     def result(self, state: Any) -> Any:
         """The best value."""
-        return state
+        return result_of(state)
 
     def _best(self, values: Iterable[Any]) -> Any:
         raise NotImplementedError

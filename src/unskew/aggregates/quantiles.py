@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from unskew.aggregates.exact_values import check_numeric
 from unskew.aggregates.of_column import OfColumn
 from unskew.checking import check_number
 from unskew.errors import ParameterError
@@ -51,6 +52,7 @@ class Quantiles(OfColumn):
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """A list with an estimate for each share."""
+        check_numeric("quantiles", self.column, types[0])
         return pa.list_(pa.float64())
 
     def zero(self) -> Counter[int]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from unskew.aggregates.exact_values import Number, added, check_numeric
 from unskew.aggregates.of_column import OfColumn
-
-Number = int | float | Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,8 @@ class Sum(OfColumn):
     """
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
-        """Wide enough for many rows, as in Spark."""
+        """Wide enough for many rows, as in Spark; a sum can be wider still."""
+        check_numeric("sum", self.column, types[0])
         return sum_type(types[0])
 
     def zero(self) -> Number | None:
@@ -41,7 +40,7 @@ class Sum(OfColumn):
         """The sum of both."""
         if state is None or other is None:
             return other if state is None else state
-        return state + other  # type: ignore[operator]  # both are of the column's type
+        return added(state, other)
 
     def result(self, state: Number | None) -> Number | None:
         """The sum."""
@@ -64,7 +63,8 @@ def sum_type(kind: pa.DataType) -> pa.DataType:
 def total(values: pa.Array) -> Number | None:
     """The sum of the values that are not null, without overflow."""
     if pa.types.is_decimal(values.type):
-        values = values.cast(sum_type(values.type))
+        # Arrow's sums of 38 digits wrap around; these have 76.
+        values = values.cast(pa.decimal256(76, values.type.scale))
     elif pa.types.is_integer(values.type):
         # Whole batches may exceed 64 bits only in Python's own numbers.
         return sum(values.drop_null().to_pylist()) if values.null_count < len(values) else None

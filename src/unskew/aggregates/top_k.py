@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from unskew.aggregates.exact_values import Moment, check_plain, result_of, values_of
 from unskew.aggregates.of_column import OfColumn
 from unskew.errors import ParameterError
 
@@ -46,6 +47,7 @@ class TopK(OfColumn):
 
     def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
         """A list of items with their counts."""
+        check_plain("top_k", self.column, types[0])
         item = pa.field("item", types[0])
         return pa.list_(pa.struct([item, pa.field("count", pa.int64())]))
 
@@ -55,7 +57,10 @@ class TopK(OfColumn):
 
     def add(self, state: Tracked, rows: pa.RecordBatch) -> Tracked:
         """Count what is not null."""
-        state.counts.update(_comparable(rows.column(0).drop_null().to_pylist()))
+        found = rows.column(0).drop_null().value_counts()
+        items = _comparable(values_of(found.field("values")))
+        for item, count in zip(items, found.field("counts").to_pylist(), strict=True):
+            state.counts[item] += count
         return self._trimmed(state)
 
     def merge(self, state: Tracked, other: Tracked) -> Tracked:
@@ -66,8 +71,8 @@ class TopK(OfColumn):
 
     def result(self, state: Tracked) -> list[dict[str, Any]]:
         """The `k` most frequent values, the most frequent first."""
-        ranked = sorted(state.counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
-        return [{"item": item, "count": count} for item, count in ranked[: self.k]]
+        ranked = sorted(state.counts.items(), key=lambda pair: (-pair[1], _shown(pair[0])))
+        return [{"item": result_of(item), "count": count} for item, count in ranked[: self.k]]
 
     def _trimmed(self, state: Tracked) -> Tracked:
         if len(state.counts) <= self.tracked:
@@ -76,6 +81,11 @@ class TopK(OfColumn):
         drop = sorted(state.counts.values(), reverse=True)[self.tracked]
         kept = {item: count - drop for item, count in state.counts.items() if count > drop}
         return Tracked(Counter(kept), state.missed + drop)
+
+
+def _shown(item: Any) -> Any:
+    """What values of equal counts are ranked by: their time, or their text."""
+    return item.units if isinstance(item, Moment) else str(item)
 
 
 def _comparable(values: Iterable[Any]) -> Iterable[Any]:

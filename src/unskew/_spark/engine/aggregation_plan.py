@@ -10,7 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import (
+    CalendarIntervalType,
+    DataType,
+    DayTimeIntervalType,
+    MapType,
+    NullType,
+    NumericType,
+    StringType,
+    StructType,
+    TimestampType,
+    VariantType,
+    YearMonthIntervalType,
+)
 
 from unskew._spark.engine.aggregate_functions import (
     NativeAggregate,
@@ -19,8 +31,8 @@ from unskew._spark.engine.aggregate_functions import (
     native,
 )
 from unskew._spark.frames.helper_columns import helper_name
-from unskew._spark.frames.keys import column
-from unskew.aggregates import Aggregate
+from unskew._spark.frames.keys import column, contains
+from unskew.aggregates import Aggregate, Max, Mean, Min, Sum
 from unskew.errors import ParameterError, UnknownNameError
 
 Wanted = Column | Aggregate
@@ -127,7 +139,7 @@ class AggregationPlan:
         columns = []
         for place, (name, form) in enumerate(zip(self.names, self.natives, strict=True)):
             result = column(self.state)[str(place)]
-            columns.append((result if form is None else result.cast(form.kind)).alias(name))
+            columns.append((result if form is None else form.typed(result)).alias(name))
         return columns
 
     @property
@@ -154,6 +166,33 @@ def _check(rows: DataFrame, wanted: Sequence[tuple[str, Wanted]]) -> None:
         for source in each.columns:
             if source not in rows.columns:
                 raise UnknownNameError("column", source, rows.columns)
+            _check_type(each, source, rows.schema[source].dataType)
+
+
+def _check_type(aggregate: Aggregate, name: str, kind: DataType) -> None:
+    """Raise for types of which Spark has no such aggregate."""
+    what = type(aggregate).__name__.lower()
+    if isinstance(aggregate, Sum | Mean) and not isinstance(kind, _ADDED):
+        raise ParameterError(
+            f"column {name!r} is {kind.simpleString()}: {what} takes numbers and intervals; cast "
+            "the column to a number"
+        )
+    if isinstance(aggregate, Min | Max) and contains(kind, _UNORDERED):
+        raise ParameterError(
+            f"column {name!r} is {kind.simpleString()}: Spark does not order such values, so they "
+            f"have no {what}; aggregate a part of the column"
+        )
+
+
+_ADDED = (
+    NumericType,
+    StringType,
+    TimestampType,
+    DayTimeIntervalType,
+    YearMonthIntervalType,
+    NullType,
+)
+_UNORDERED = (MapType, VariantType, CalendarIntervalType)
 
 
 def _title(each: Wanted) -> str:

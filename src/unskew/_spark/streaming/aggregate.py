@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
+from unskew._spark.engine.aggregate_functions import check_collation, exact_text, readable_type
 from unskew._spark.engine.aggregation_plan import AggregationPlan
-from unskew._spark.frames.schemas import arrow_type
 from unskew._spark.planning.stream_request import Decision, StreamRequest
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew._spark.streaming.state_store_merge import (
@@ -23,7 +22,7 @@ from unskew._spark.streaming.state_store_merge import (
     state_partials,
 )
 from unskew.aggregates import Aggregate, Count, Max, Mean, Min, Sum
-from unskew.aggregates.sum import sum_type, total
+from unskew.aggregates.sum import total
 from unskew.errors import NeedError, ParameterError
 
 _BY_SPARK = "Spark combines these aggregates before its shuffle"
@@ -98,7 +97,9 @@ class _Part(NamedTuple):
 
 def algebraic_partials(plan: AggregationPlan) -> Partials:
     """Partial counts, sums, means and extremes, which Spark's own aggregates merge."""
-    types = {field.name: arrow_type(field.dataType) for field in plan.inputs}
+    types = {field.name: readable_type(field.name, field.dataType) for field in plan.inputs}
+    for each in plan.aggregates:
+        check_collation(plan.rows, each)
     parts = [_part(each, types) for each in plan.aggregates]
 
     def fold(groups: Sequence[pa.RecordBatch]) -> Folded:
@@ -120,45 +121,38 @@ def _part(aggregate: Aggregate, types: Mapping[str, pa.DataType]) -> _Part:
             name = str(aggregate.column)
             return _Part(pa.int64(), lambda rows: rows.num_rows - rows.column(name).null_count)
         case Sum(column=name):
-            return _Part(
-                sum_type(_number(types[name], name)), lambda rows: total(rows.column(name))
-            )
+            return _sum(name, _number(types[name], name))
         case Mean(column=name):
             return _mean(name, _number(types[name], name))
         case Min(column=name) | Max(column=name):
-            return _extreme(name, types[name], isinstance(aggregate, Max))
+            kind = aggregate.result_type([types[name]])
+            return _Part(kind, lambda rows: _alone(aggregate, rows.select([name])))
     raise NotImplementedError(aggregate)
 
 
+def _alone(aggregate: Aggregate, rows: pa.RecordBatch) -> Any:
+    return aggregate.result(aggregate.add(aggregate.zero(), rows))
+
+
+def _sum(name: str, kind: pa.DataType) -> _Part:
+    if pa.types.is_decimal(kind):
+        return _mean(name, kind)
+    # Sums of whole numbers overflow when Spark casts them, as its own do.
+    wide = pa.decimal128(38, 0) if pa.types.is_integer(kind) else pa.float64()
+    return _Part(wide, lambda rows: total(rows.column(name)))
+
+
 def _mean(name: str, kind: pa.DataType) -> _Part:
-    wide = sum_type(kind) if pa.types.is_decimal(kind) else pa.float64()
+    """Sum and count; the sum of decimals as text, which has room for those that overflow."""
+    exact = pa.types.is_decimal(kind)
 
     def part(rows: pa.RecordBatch) -> Any:
-        values = rows.column(name).cast(wide, safe=False)
-        return {"sum": pc.sum(values).as_py(), "count": len(values) - values.null_count}
+        values = rows.column(name)
+        values = values if exact else values.cast(pa.float64(), safe=False)
+        return {"sum": exact_text(total(values)), "count": len(values) - values.null_count}
 
+    wide = pa.string() if exact else pa.float64()
     return _Part(pa.struct([("sum", wide), ("count", pa.int64())]), part)
-
-
-def _extreme(name: str, kind: pa.DataType, highest: bool) -> _Part:
-    if pa.types.is_nested(kind):
-        raise ParameterError(
-            f"column {name!r} is {kind}: its {'max' if highest else 'min'} cannot be taken in "
-            "parts; scheme='auto' leaves it to Spark"
-        )
-    pick = pc.max if highest else pc.min
-    if not pa.types.is_floating(kind):
-        # A scalar, not a Python value: clocks that are set back show some hours twice.
-        return _Part(kind, lambda rows: pick(rows.column(name)))
-
-    def part(rows: pa.RecordBatch) -> Any:
-        values = rows.column(name).drop_null()
-        numbers = values.filter(pc.invert(pc.is_nan(values)))
-        # NaN is above every number, as in Spark.
-        nan = len(numbers) < len(values) and (highest or not len(numbers))
-        return float("nan") if nan else pick(numbers)
-
-    return _Part(kind, part)
 
 
 def _number(kind: pa.DataType, name: str) -> pa.DataType:

@@ -34,6 +34,8 @@ OutputMode = Literal["update", "append", "complete"]
 DELAY = "spark.watermarkDelayMs"
 """The metadata by which Spark marks event times, and windows of them."""
 
+_STATES = "exact"  # What states hold; those of before were rounded, and are not read.
+
 # Inside the merge there are no user columns: the key is t0, t1, ... as text.
 _STATE, _EVENT, _UNTIL = "state", "event", "until"
 
@@ -111,7 +113,7 @@ def check_keyed_state(mode: OutputMode, key: Sequence[StructField]) -> None:
 
 def fingerprint(aggregates: Sequence[Aggregate]) -> int:
     """A number by which stored states of other aggregates are recognised."""
-    return zlib.crc32("; ".join(map(aggregate_text, aggregates)).encode())
+    return zlib.crc32("; ".join([_STATES, *map(aggregate_text, aggregates)]).encode())
 
 
 def aggregate_text(each: Aggregate) -> str:
