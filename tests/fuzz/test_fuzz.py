@@ -6,6 +6,7 @@ import ast
 import os
 
 import pytest
+from tests.effort import THOROUGH
 from tests.fuzz.arguments import drawable
 from tests.fuzz.cases import draw_case
 from tests.fuzz.reduction import reduced
@@ -66,5 +67,5 @@ def test_refusals_have_a_documented_reason():
 @pytest.mark.skipif(os.environ.get("UNSKEW_TEST_MODE") == "connect", reason="uses SparkContext")
 def test_some_cases_agree_with_spark(spark):
     report = Report(seed=1)
-    fuzz(spark, report, range(1, 21), seconds=60, tries=0)
+    fuzz(spark, report, range(1, 101 if THOROUGH else 9), seconds=600, tries=0)
     assert not report.failures, report.listing()

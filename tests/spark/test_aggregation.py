@@ -107,7 +107,7 @@ def check_against_each_group(frame, result, key):
             expected = aggregate.result(aggregate.add(aggregate.zero(), batch))
             actual = row.asDict(recursive=True)[name]
             if isinstance(actual, decimal.Decimal):
-                assert float(actual) == pytest.approx(expected, abs=1e-6)
+                assert abs(actual - expected) <= decimal.Decimal("1e-7")
             else:
                 assert same(actual, expected)
 

@@ -109,7 +109,7 @@ def test_an_outer_join_loses_no_row_to_a_side_that_changes(spark, how):
             return []
         return [(number, "hot") for number in range(4000)]
 
-    for _ in range(6):
+    for _ in range(3):
         tasks = spark.sparkContext.parallelize(range(2), 2).mapPartitions(sometimes)
         right = spark.createDataFrame(tasks, "id bigint, key string")
         joined = unskew.join(left, right, "key", how=how, workers=4, scheme="planned-split")
