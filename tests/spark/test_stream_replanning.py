@@ -11,7 +11,7 @@ from tests.spark.test_aggregation import PYTHON, check_against_each_group
 
 import unskew
 from unskew._spark.streaming.replan import partial_store, trial
-from unskew.errors import InputError, ParameterError, StateError
+from unskew.errors import InputError, ParameterError, StateError, UnskewError
 
 pytestmark = pytest.mark.spark
 
@@ -108,6 +108,8 @@ def test_what_cannot_be_kept_in_parts_is_refused(spark, tmp_path):
         unskew.streaming.groupBy(stream, "word").replanned("store", F.sum("id"))
     with pytest.raises(ParameterError, match="its own plan"):
         unskew.streaming.groupBy(stream, "word", scheme="pkg").replanned("store", n=unskew.count())
+    with pytest.raises(UnskewError, match="sum"):
+        unskew.streaming.groupBy(stream, "word").replanned("store", n=unskew.sum("pair"))
     empty = unskew.streaming.groupBy(stream, "word").replanned(
         str(tmp_path / "no"), n=unskew.count()
     )

@@ -177,6 +177,7 @@ def replanned_stream(
             "Spark's aggregates have no partial results to store; use unskew's (count, sum, mean, "
             "min, max), or agg"
         )
+    plan.states()  # raises for types that an aggregate in Python cannot take
     planner = _PLANNERS[str(request.scheme)](request.workers)
     return ReplannedStream(plan, planner, store, (log_feed, *feeds))
 
