@@ -89,10 +89,9 @@ def streaming_in_python(rows: DataFrame, **wanted: Aggregate) -> DataFrame:
 
 
 NATIVE = [whole, two_steps, streaming_in_spark]
+# Each takes a quarter of a minute: by default those that differ most from Spark's own.
 FORMS = [two_steps, in_python]
-if (
-    THOROUGH
-):  # Each takes a quarter of a minute: by default those that differ most from Spark's own.
+if THOROUGH:
     FORMS += [whole, streaming_in_spark, streaming_in_python]
 
 
