@@ -41,7 +41,7 @@ class Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.known = _known()
+        self.known = known_commands()
         for name, each in self.known.items():
             self.add_command(TyperCommand(name, help=each.first_line, rich_help_panel=each.panel))
 
@@ -60,7 +60,7 @@ class Known(NamedTuple):
     """The part of `unskew --help` in which it stands."""
 
 
-def _known() -> dict[str, Known]:
+def known_commands() -> dict[str, Known]:
     """Every command by its name: ours first, then those of other packages."""
     known = {name: Known(f"{__name__}.{name}", line) for name, line in COMMANDS.items()}
     for point in sorted(entry_points(group="unskew.commands")):
