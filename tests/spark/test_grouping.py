@@ -216,7 +216,7 @@ def test_level_keys_are_left_to_spark(spark, caplog):
     assert "plain Spark is as good" in caplog.text
     assert "shufflepartitionid" not in physical_plan(result)
     merged = grouped.applyInArrow(size, "n bigint", merge=ten_times)
-    assert physical_plan(merged).count("FlatMapGroupsInArrow") == 1
+    assert physical_plan(merged).count("MapInArrow") == 1
     assert merged.where("n <> 20").count() == 0
 
 

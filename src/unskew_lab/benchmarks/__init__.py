@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from unskew_lab.benchmarks import (
+    groups,
     planners,
     posg,
     routers,
@@ -24,6 +25,7 @@ ALL: dict[str, Callable[[Path | None], Iterable[Measurement]]] = {
     "simulator": lambda _: simulator.run(),
     "planners": lambda _: planners.run(),
     "posg": lambda _: posg.run(),
+    "groups": lambda _: groups.run(),
     "spark": lambda data: chain(spark_overhead.run(), spark_gain.run(data)),
     "streaming": lambda _: chain(
         streaming_mergeable.run(), streaming_stateful.run(), streaming_machines.run()

@@ -114,8 +114,6 @@ class StateFunctions:
 
     input: Column
     """The columns that the aggregates read, as one."""
-    fold: Call
-    """Rows to a state."""
     merge: Call
     """States to the results, a struct with a field for each aggregate."""
     combine: Call
@@ -133,9 +131,6 @@ class StateFunctions:
             for batch in batches:
                 made = states.add(made, pa.RecordBatch.from_struct_array(batch))
             return made
-
-        def fold(batches: Batches) -> Any:
-            return pickle.dumps(folded(batches), protocol=5)
 
         def merged(batches: Batches) -> list[Any]:
             found = states.zero()
@@ -156,7 +151,6 @@ class StateFunctions:
         return cls(
             # A struct needs a field, also for those who only count rows.
             F.struct(*map(column, states.columns)) if states.columns else F.struct(F.lit(1)),
-            _as_udf(fold, BinaryType()),
             _as_udf(merge, states.results),
             _as_udf(combine, BinaryType()),
             _as_udf(whole, states.results),

@@ -134,11 +134,12 @@ class AggregationPlan:
         """The aggregates in Python as functions that Spark calls."""
         return StateFunctions.of(self.rows, self.aggregates)
 
-    def results(self) -> list[Column]:
-        """The results, from the struct in the column `state`."""
+    def results(self, struct: Column | None = None) -> list[Column]:
+        """The results, from a struct; the column `state` if none is given."""
+        struct = column(self.state) if struct is None else struct
         columns = []
         for place, (name, form) in enumerate(zip(self.names, self.natives, strict=True)):
-            result = column(self.state)[str(place)]
+            result = struct[str(place)]
             columns.append((result if form is None else form.typed(result)).alias(name))
         return columns
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     DataType,
+    DoubleType,
+    FloatType,
     MapType,
     StringType,
     StructField,
@@ -18,6 +22,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from unskew._spark.frames.helper_columns import helper_name
 from unskew.errors import KeyTypeError, ParameterError, ParameterTypeError, UnknownNameError
 
 
@@ -26,6 +31,8 @@ class KeyColumns:
     """The columns of a key: they exist in the rows, and Spark can group by and hash their types."""
 
     fields: tuple[StructField, ...]
+    shown: tuple[str, ...] = ()
+    """The names that the user knows them by, if the columns of the rows have others."""
 
     @classmethod
     def of(cls, rows: DataFrame, key: str | Sequence[str]) -> KeyColumns:
@@ -39,6 +46,11 @@ class KeyColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """The names as the user gave them."""
+        return self.shown or self.column_names
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the rows' columns."""
         return tuple(field.name for field in self.fields)
 
     @property
@@ -49,7 +61,12 @@ class KeyColumns:
     @property
     def hash(self) -> Column:
         """The 64-bit hash of the key as BIGINT: equal wherever groupBy finds the keys equal."""
-        return F.xxhash64(*(_hashable(field) for field in self.fields))
+        return F.xxhash64(*self.comparable)
+
+    @property
+    def comparable(self) -> list[Column]:
+        """The columns in a form whose values are equal just where groupBy finds the keys equal."""
+        return [_comparable(column(field.name), field.dataType) for field in self.fields]
 
     @property
     def any_null(self) -> Column:
@@ -64,6 +81,57 @@ class KeyColumns:
             # Nullability does not touch the hash, and simpleString leaves it out.
             if mine.dataType.simpleString() != theirs.dataType.simpleString()
         ]
+
+
+def resolve_key(rows: DataFrame, keys: Sequence[Any]) -> tuple[DataFrame, KeyColumns]:
+    """Keys as Spark's groupBy takes them: names, expressions, nested fields, positions from 1.
+
+    A key that is not one of the rows' columns is added to them, as a helper column behind the
+    others, so that it is evaluated once. No key at all makes one group of all rows.
+    """
+    check_rows("rows", rows)
+    if not keys:
+        return rows, KeyColumns(())
+    if all(isinstance(key, str) and _matching(rows.schema, key) for key in keys):
+        return rows, KeyColumns.of(rows, list(keys))
+    expressions = [_expression(rows, key) for key in keys]
+    try:
+        found = rows.select(*expressions).schema
+    except AnalysisException:
+        for key in keys:
+            if isinstance(key, str):
+                _check_exists(rows, key)
+        raise
+    helpers = [helper_name(f"key{place}", rows) for place in range(len(keys))]
+    pairs = zip(expressions, helpers, strict=True)
+    keyed = rows.select("*", *(expression.alias(helper) for expression, helper in pairs))
+    for field in found:
+        _check_type(field.name, field.dataType)
+    fields = [
+        StructField(helper, field.dataType) for helper, field in zip(helpers, found, strict=True)
+    ]
+    return keyed, KeyColumns(tuple(fields), tuple(found.names))
+
+
+def _expression(rows: DataFrame, key: Any) -> Column:
+    if isinstance(key, Column):
+        return key
+    if isinstance(key, int) and not isinstance(key, bool):
+        if not 1 <= key <= len(rows.columns):
+            raise ParameterError(
+                f"key={key} is not in 1..{len(rows.columns)}, the positions of the rows' columns"
+            )
+        return rows[key - 1]
+    if not isinstance(key, str):
+        raise ParameterTypeError("key", key, "a column's name or position, or a Column")
+    return column(_field(rows.schema, key).name) if _matching(rows.schema, key) else F.col(key)
+
+
+def _check_exists(rows: DataFrame, key: str) -> None:
+    try:
+        rows.select(_expression(rows, key))
+    except AnalysisException:
+        raise UnknownNameError("column", key, rows.columns) from None
 
 
 def check_rows(name: str, rows: object) -> None:
@@ -99,10 +167,14 @@ def _names(key: object) -> list[str]:
     return list(key)
 
 
-def _field(schema: StructType, name: str) -> StructField:
+def _matching(schema: StructType, name: str) -> list[StructField]:
     # Spark's names differ by more than case only under spark.sql.caseSensitive; an exact name wins.
     found = [field for field in schema if field.name == name]
-    found = found or [field for field in schema if field.name.lower() == name.lower()]
+    return found or [field for field in schema if field.name.lower() == name.lower()]
+
+
+def _field(schema: StructType, name: str) -> StructField:
+    found = _matching(schema, name)
     if not found:
         raise UnknownNameError("column", name, schema.names)
     if len(found) > 1:
@@ -112,12 +184,30 @@ def _field(schema: StructType, name: str) -> StructField:
     return found[0]
 
 
-def _hashable(field: StructField) -> Column:
-    if isinstance(field.dataType, StringType) and _collation(field.dataType) == "UTF8_LCASE":
+def _comparable(value: Column, kind: DataType) -> Column:
+    if is_lower_case(kind):
         # The collation lowers letter by letter, lower() gives a sigma at a word's end another form.
-        lowered = F.collate(F.lower(column(field.name)), "UTF8_BINARY")
-        return F.translate(lowered, "ς", "σ")
-    return column(field.name)
+        return F.translate(F.collate(F.lower(value), "UTF8_BINARY"), "ς", "σ")
+    return value
+
+
+def grouped_value(value: Column, kind: DataType) -> Column:
+    """A key as groupBy shows it in its result: 0.0 for -0.0, also inside structs and arrays."""
+    if not contains(kind, (FloatType, DoubleType)):
+        return value
+    if isinstance(kind, ArrayType):
+        return F.transform(value, lambda each: grouped_value(each, kind.elementType))
+    if isinstance(kind, StructType):
+        fields = [
+            grouped_value(value[field.name], field.dataType).alias(field.name) for field in kind
+        ]
+        return F.when(value.isNotNull(), F.struct(*fields))
+    return F.when(value == 0, F.lit(0).cast(kind)).otherwise(value)
+
+
+def is_lower_case(kind: DataType) -> bool:
+    """Whether strings of a type are equal if they are once in lower case."""
+    return isinstance(kind, StringType) and _collation(kind) == "UTF8_LCASE"
 
 
 def _check_type(name: str, kind: DataType) -> None:
@@ -126,7 +216,7 @@ def _check_type(name: str, kind: DataType) -> None:
             f"column {name!r} is {kind.simpleString()}: Spark cannot group by maps and variants; "
             "extract a column of a plain type from it"
         )
-    if isinstance(kind, StringType) and _collation(kind) == "UTF8_LCASE":
+    if is_lower_case(kind):
         return
     if contains(kind, StringType, collated=True):
         raise KeyTypeError(

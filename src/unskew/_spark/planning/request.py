@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField
 
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.planning.choice import choose, route_for
@@ -35,6 +36,9 @@ class RoutingRequest:
     """
 
     rows: DataFrame
+    """The user's rows; behind their columns stand those of a key that is an expression."""
+    columns: tuple[str, ...]
+    """The user's columns."""
     key: KeyColumns
     need: Need
     scheme: str | Plan
@@ -47,15 +51,18 @@ class RoutingRequest:
     def of(
         cls,
         rows: DataFrame,
-        key: str | Sequence[str],
+        key: str | Sequence[str] | KeyColumns,
         *,
         need: Need,
         workers: int | None = None,
         scheme: str | Plan = "auto",
         settings: Mapping[str, Any] | None = None,
     ) -> RoutingRequest:
-        """Check everything that can be checked before a job runs."""
-        columns = KeyColumns.of(rows, key)
+        """Check everything that can be checked before a job runs.
+
+        Columns behind the user's are a resolved key's, see `resolve_key`.
+        """
+        columns = key if isinstance(key, KeyColumns) else KeyColumns.of(rows, key)
         settings = settings or {}
         if not isinstance(scheme, str | Plan):
             raise ParameterTypeError("scheme", scheme, "the name of a scheme or a Plan")
@@ -66,7 +73,10 @@ class RoutingRequest:
         given = {**settings, "workers": workers, "scheme": scheme}
         count = _workers(rows, scheme, workers)
         checked = PlanSettings.of({} if isinstance(scheme, Plan) else settings, count)
-        return cls(rows, columns, need, scheme, count, checked, given).needing(need)
+        own = [
+            name for name in rows.columns if not columns.shown or name not in columns.column_names
+        ]
+        return cls(rows, tuple(own), columns, need, scheme, count, checked, given).needing(need)
 
     def needing(self, need: Need) -> RoutingRequest:
         """The same request for work that needs `need`; raises if its scheme is illegal there."""
@@ -80,10 +90,26 @@ class RoutingRequest:
         """The same request for other rows with the same key columns."""
         return replace(self, rows=rows)
 
+    def by_position(self) -> RoutingRequest:
+        """The same request for rows whose columns are named by position.
+
+        No such name clashes with another, has a dot or differs from another in case only.
+        """
+        names = [f"c{place}" for place in range(len(self.rows.columns))]
+        places = [_place(self.rows.columns, name) for name in self.key.column_names]
+        fields = [
+            StructField(names[place], field.dataType)
+            for place, field in zip(places, self.key.fields, strict=True)
+        ]
+        key = KeyColumns(tuple(fields), self.key.names)
+        return replace(self, rows=self.rows.toDF(*names), key=key)
+
     def plan(self) -> Plan:
         """Decide; reads the rows once if the scheme is made from the frequencies of the keys."""
         if isinstance(self.scheme, Plan):
             return self.scheme
+        if not self.key.fields:
+            return self.left_to_spark("without a key all rows are one group")
         if self.scheme not in MEASURED:
             return self._unmeasured(self.scheme)
         return self.plan_from(self.profile())
@@ -181,6 +207,12 @@ def plan(
     )
     # A plan always has a forecast, so that every scheme is measured.
     return request.plan_from(request.profile())
+
+
+def _place(columns: Sequence[str], name: str) -> int:
+    if name in columns:
+        return columns.index(name)
+    return [each.lower() for each in columns].index(name.lower())
 
 
 def _workers(rows: DataFrame, scheme: str | Plan, workers: int | None) -> int:

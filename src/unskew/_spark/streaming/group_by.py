@@ -11,7 +11,6 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
-from unskew._spark.engine.group_functions import RESULT
 from unskew._spark.frames.keys import KeyColumns, check_rows, column
 from unskew._spark.frames.schemas import arrow_schema, check_names, struct_of
 from unskew._spark.monitoring.feeds import Feed
@@ -234,7 +233,7 @@ def function_partials(
 def _checked(part: pa.Table, wanted: pa.Schema) -> pa.Table:
     if not isinstance(part, pa.Table):
         raise SchemaError(f"the function returned {type(part).__name__}; return a pyarrow Table")
-    check_names(part.column_names, wanted.names, RESULT)
+    check_names(part.column_names, wanted.names, "the function's result")
     typed = part.select(wanted.names).cast(wanted)
     # A table without rows may have no chunks, and nothing to concatenate.
     return typed if typed.num_rows else wanted.empty_table().combine_chunks()

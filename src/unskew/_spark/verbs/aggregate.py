@@ -1,8 +1,8 @@
-"""`groupBy(...).agg(...)`: in Spark where it has the aggregates, else in Python, in two steps.
+"""`groupBy(...).agg(...)`: in Spark where it has the aggregates, else in Python.
 
 Spark combines its own aggregates before the shuffle, so that skew costs nothing; a plan would only
 add a pass. Aggregates in Python have no such step: their rows are spread by a plan, each worker
-makes a partial state of each of its keys, and the states are merged by key.
+makes a state of each of its keys, and the states of keys that were cut are merged by key.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from unskew._spark.engine.aggregation_plan import AggregationPlan
+from unskew._spark.engine.spark_rules import WorkerSettings
+from unskew._spark.engine.stages import merge_in_bulk
+from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
+from unskew._spark.frames.keys import column, grouped_value
 from unskew._spark.planning.request import RoutingRequest
 from unskew.aggregates import Aggregate
 from unskew.partitioners import Need
@@ -25,30 +28,43 @@ def aggregated(
 ) -> DataFrame:
     """One row for each key: its columns, then the aggregates."""
     rows, key = request.rows, request.key
-    plan = AggregationPlan.of(rows, key.names, columns, named)
+    plan = AggregationPlan.of(rows, key.column_names, columns, named)
     if not plan.in_spark:
         return _in_python(plan, request)
     if request.scheme == "auto":
         request.left_to_spark("it combines these aggregates before the shuffle")
-        return rows.groupBy(*plan.keys).agg(*plan.whole())
+        return _shown(rows.groupBy(*plan.keys).agg(*plan.whole()), request)
     if plan.has_columns:
         # They cannot be split into partial aggregates: all rows of a key must be in one place.
         results = rows.groupBy(*plan.keys).agg(*plan.whole()).columns
         route = request.needing(Need.WHOLE_KEY).plan().route
         placed, worker = route.place(rows, key, beside=results)
-        return placed.groupBy(worker, *plan.keys).agg(*plan.whole()).drop(worker)
+        return _shown(placed.groupBy(worker, *plan.keys).agg(*plan.whole()).drop(worker), request)
     placed, worker = request.plan().route.place(rows, key)
     partial = placed.groupBy(worker, *plan.keys).agg(*plan.partials())
-    return partial.groupBy(*plan.keys).agg(*plan.merged())
+    return _shown(partial.groupBy(*plan.keys).agg(*plan.merged()), request)
 
 
 def _in_python(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
-    functions, keys, state = plan.functions(), plan.keys, plan.state
-    route = request.plan().route
-    if route.plain:
-        done = plan.rows.groupBy(*keys).agg(functions.whole(functions.input).alias(state))
-    else:
-        placed, worker = route.place(plan.rows, request.key)
-        partial = placed.groupBy(worker, *keys).agg(functions.fold(functions.input).alias(state))
-        done = partial.groupBy(*keys).agg(functions.merge(F.col(state)).alias(state))
-    return done.select(*keys, *plan.results())
+    if not plan.key:
+        functions = plan.functions()
+        done = plan.rows.agg(functions.whole(functions.input).alias(plan.state))
+        return done.select(*plan.results())
+    states, settings = plan.states(), WorkerSettings.of(plan.rows)
+    schema = state_schema(request.key, states)
+    places = tuple(request.columns.index(name) for name in states.columns)
+    fold = FoldCall(states, places, schema, settings)
+    finish = FinishCall(states, schema, settings)
+    done = merge_in_bulk(request, request.plan().route, fold, finish)
+    key = request.key
+    keys = [
+        grouped_value(column(f"k{place}"), field.dataType).alias(name)
+        for place, (name, field) in enumerate(zip(key.names, key.fields, strict=True))
+    ]
+    return done.select(*keys, *plan.results(column("results")))
+
+
+def _shown(result: DataFrame, request: RoutingRequest) -> DataFrame:
+    """A result with the key's columns under the names that the user knows."""
+    key = request.key.names
+    return result.toDF(*key, *result.columns[len(key) :]) if request.key.shown else result

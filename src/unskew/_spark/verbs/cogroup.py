@@ -7,17 +7,12 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from unskew._spark.engine.group_functions import (
-    ArrowGroups,
-    Function,
-    Groups,
-    PandasGroups,
-    form_of,
-    hiding_both,
-)
-from unskew._spark.planning.request import RoutingRequest, check_same_types, plan_pair
+from unskew._spark.engine.calls import Function
+from unskew._spark.engine.group_functions import apply_to_pairs, group_call
+from unskew._spark.engine.spark_rules import GroupKind
+from unskew._spark.frames.schemas import struct_of
+from unskew._spark.planning.request import RoutingRequest, check_same_types
 from unskew.errors import ParameterError
-from unskew.partitioners import Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +40,12 @@ class Cogrouped:
 
     def applyInArrow(self, func: Function, schema: StructType | str) -> DataFrame:  # noqa: N802
         """Map both groups of each key by a function of two Arrow tables, the key first or not."""
-        return self._applied(func, schema, ArrowGroups())
+        return self._applied(func, schema, "arrow")
 
     def applyInPandas(self, func: Function, schema: StructType | str) -> DataFrame:  # noqa: N802
         """As `applyInArrow`, with pandas frames."""
-        return self._applied(func, schema, PandasGroups())
+        return self._applied(func, schema, "pandas")
 
-    def _applied(self, func: Function, schema: StructType | str, groups: Groups) -> DataFrame:
-        form_of(func, groups=2)
-        left, right = self.left, self.right
-        route = plan_pair(left.needing(Need.WHOLE_KEY), right).route
-        here, there = left.key.columns, right.key.columns
-        if route.plain:
-            both = left.rows.groupBy(*here).cogroup(right.rows.groupBy(*there))
-            return groups.apply(both, func, schema)
-        placed_left, left_worker = route.place(left.rows, left.key)
-        placed_right, right_worker = route.place(right.rows, right.key)
-        both = placed_left.groupBy(left_worker, *here).cogroup(
-            placed_right.groupBy(right_worker, *there)
-        )
-        hidden = hiding_both(func, groups, [left_worker, right_worker], len(here))
-        return groups.apply(both, hidden, schema)
+    def _applied(self, func: Function, schema: StructType | str, kind: GroupKind) -> DataFrame:
+        call = group_call(self.left.rows, func, struct_of(schema), kind, groups=2)
+        return apply_to_pairs(self.left, self.right, call)

@@ -6,45 +6,40 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
-from unskew._spark.engine.group_functions import (
-    ArrowGroups,
-    Function,
-    Groups,
-    PandasGroups,
-    form_of,
-    hiding,
-    in_one_call,
-)
-from unskew._spark.frames.keys import check_rows
+from unskew._spark.engine.calls import Function
+from unskew._spark.engine.group_functions import apply_and_merge, apply_to_groups, group_call
+from unskew._spark.engine.spark_rules import GroupKind
+from unskew._spark.frames.keys import resolve_key
 from unskew._spark.frames.schemas import struct_of
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.verbs.aggregate import aggregated
 from unskew._spark.verbs.cogroup import Cogrouped
-from unskew._spark.verbs.merge import apply_and_merge, check_keys_merge, check_merge
+from unskew._spark.verbs.merge import check_merge
 from unskew.aggregates import Aggregate
-from unskew.errors import ParameterError, ParameterTypeError
+from unskew.errors import ParameterTypeError
 from unskew.partitioners import Need
 
 
 def groupBy(  # noqa: N802 - PySpark's name
     rows: DataFrame,
-    *keys: str | Sequence[str],
+    *keys: str | int | Column | Sequence[str | int | Column],
     workers: int | None = None,
     scheme: str | Plan = "auto",
     **settings: Any,
 ) -> Grouped:
-    """Group rows by the columns `keys`; the verb that follows decides how they are spread.
+    """Group rows by `keys`; the verb that follows decides how they are spread.
 
     Parameters
     ----------
     rows : DataFrame
         A batch of rows; for streams there is `unskew.streaming.groupBy`.
-    *keys : str or list of str
-        The names of the key's columns.
+    *keys : str, Column, int, or a list of them
+        The key as Spark's groupBy takes it: names of columns or of nested fields, expressions,
+        positions from 1. None at all makes one group of all rows.
     workers : int, optional
         How many partitions to spread them over; the shuffle partitions of the session if not
         given.
@@ -59,19 +54,13 @@ def groupBy(  # noqa: N802 - PySpark's name
     Grouped
         With `agg`, `applyInArrow`, `applyInPandas` and `cogroup`, as in PySpark.
     """
-    check_rows("rows", rows)
-    names: list[Any] = []
-    for key in keys:
-        names.extend(key if isinstance(key, list | tuple) else [key])
-    for name in names:
-        if not isinstance(name, str):
-            raise ParameterError(
-                f"groupBy takes column names, not {type(name).__name__}; "
-                "add the expression to the rows with withColumn first"
-            )
+    given: list[Any] = []
+    for each in keys:
+        given.extend(each if isinstance(each, list | tuple) else [each])
+    keyed, key = resolve_key(rows, given)
     return Grouped(
         RoutingRequest.of(
-            rows, names, need=Need.MERGEABLE, workers=workers, scheme=scheme, settings=settings
+            keyed, key, need=Need.MERGEABLE, workers=workers, scheme=scheme, settings=settings
         )
     )
 
@@ -111,13 +100,13 @@ class Grouped:
         DataFrame
             The rows of plain Spark's `applyInArrow`.
         """
-        return self._applied(func, schema, merge, ArrowGroups())
+        return self._applied(func, schema, merge, "arrow")
 
     def applyInPandas(  # noqa: N802
         self, func: Function, schema: StructType | str, merge: Function | None = None
     ) -> DataFrame:
         """As `applyInArrow`, with pandas frames."""
-        return self._applied(func, schema, merge, PandasGroups())
+        return self._applied(func, schema, merge, "pandas")
 
     def cogroup(self, other: Grouped) -> Cogrouped:
         """Bring each group together with the other's group of the same key."""
@@ -126,35 +115,12 @@ class Grouped:
         return Cogrouped.of(self.request, other.request)
 
     def _applied(
-        self, func: Function, schema: StructType | str, merge: Function | None, groups: Groups
+        self, func: Function, schema: StructType | str, merge: Function | None, kind: GroupKind
     ) -> DataFrame:
-        form_of(func)
-        schema = struct_of(schema)
-        if merge is not None:
-            return self._merged(func, schema, merge, groups)
-        request = self.request.needing(Need.WHOLE_KEY)
-        route = request.plan().route
-        if route.plain:
-            return groups.apply(self._plain(), func, schema)
-        placed, worker = route.place(request.rows, request.key)
-        hidden = hiding(func, groups, [worker], len(request.key.names))
-        return groups.apply(placed.groupBy(worker, *request.key.columns), hidden, schema)
-
-    def _merged(
-        self, func: Function, schema: StructType, merge: Function, groups: Groups
-    ) -> DataFrame:
-        request = self.request
-        check_keys_merge(request.key, groups)
-        check_merge(merge, schema, groups)
-        route = request.plan().route
-        whole = in_one_call(func, merge)
-        if route.plain and whole is not None:
-            return groups.apply(self._plain(), whole, schema)
-        return apply_and_merge(request.rows, request.key, route, func, schema, merge, groups)
-
-    def _plain(self) -> GroupedData:
-        rows, key = self.request.rows, self.request.key.columns
-        if self.request.given["workers"] is not None:
-            # Given a number, Spark does not pack costly groups into fewer tasks for being small.
-            rows = rows.repartition(self.request.workers, *key)
-        return rows.groupBy(*key)
+        rows, struct = self.request.rows, struct_of(schema)
+        call = group_call(rows, func, struct, kind)
+        if merge is None:
+            return apply_to_groups(self.request, call)
+        merging = group_call(rows, merge, struct, kind)
+        check_merge(merging)
+        return apply_and_merge(self.request, call, merging)

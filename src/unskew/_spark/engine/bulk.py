@@ -1,0 +1,160 @@
+"""Group functions in bulk: one Python stage over rows that Spark sorted by key.
+
+Spark's own verbs hand every group to Python by itself, in a stream of its own. Here a task gets its
+rows in Arrow batches of ordinary size, cuts them where the key changes, and calls the function for
+each group: rows, types and errors are Spark's, only the trips are fewer.
+
+Columns travel under names of our own, by position, so that no name of the user's can clash with a
+helper's or with another of the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from unskew._spark.engine.calls import MOST_ROWS, GroupCall, Results, Side
+from unskew._spark.engine.cutting import Bundle, bundles, streamed
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class OneSide:
+    """Rows whose first columns are the function's."""
+
+    names: tuple[str, ...]
+    """The names under which the function sees them."""
+    key: tuple[int, ...]
+    """The places of the key, as the function gets it."""
+    cut_by: tuple[int, ...]
+    """The places of the key in a form that is equal just where Spark's is."""
+
+    def sides(self, bundle: Bundle) -> list[Side]:
+        """The rows as they are."""
+        rows = bundle.rows.select(range(len(self.names)))
+        return [Side(renamed(rows, self.names), bundle.starts)]
+
+    def shown(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """What the function sees of a batch."""
+        return renamed(batch.select(range(len(self.names))), self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSides:
+    """Rows of two sides, each a struct that is null in the other's rows, the left side's first."""
+
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    structs: tuple[int, int]
+    key: tuple[int, ...]
+    cut_by: tuple[int, ...]
+
+    def sides(self, bundle: Bundle) -> list[Side]:
+        """The rows of either side."""
+        return [
+            self._side(bundle, struct, names)
+            for struct, names in zip(self.structs, self.names, strict=True)
+        ]
+
+    def _side(self, bundle: Bundle, struct: int, names: Sequence[str]) -> Side:
+        column = bundle.rows.column(struct).combine_chunks()
+        own = column.is_valid()
+        fields = column.filter(own).flatten()
+        before = np.concatenate([[0], np.cumsum(own.to_numpy(zero_copy_only=False))])
+        table = pa.Table.from_arrays(fields, schema=pa.schema(list(column.type)))
+        return Side(renamed(table, names), before[bundle.starts].astype(np.int64))
+
+
+Layout = OneSide | TwoSides
+"""Where a task finds the groups of a function in its rows."""
+
+
+class Called(NamedTuple):
+    """What the function returned for consecutive groups."""
+
+    results: Results
+    heads: pa.Table
+    """The first row of each group."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTask:
+    """A function called for every group of a task's rows."""
+
+    layout: Layout
+    call: GroupCall
+
+    def __call__(self, batches: Batches) -> Batches:
+        """The results alone."""
+        if self.call.form.iterator:
+            return in_batches(chain.from_iterable(rows for _, rows in self._streamed(batches)))
+        return in_batches(each.results.rows for each in self._cut(batches))
+
+    def results(self, batches: Batches) -> Iterator[Called]:
+        """The results, with the groups that they are of; all of a group's at once."""
+        if not self.call.form.iterator:
+            yield from self._cut(batches)
+            return
+        held: list[Called] = []
+        rows = 0
+        for head, tables in self._streamed(batches):
+            found = list(tables)
+            if found:
+                table = pa.concat_tables(found)
+                held.append(Called(Results(table, [table.num_rows]), head))
+                rows += table.num_rows
+            if rows >= MOST_ROWS:
+                yield _as_one(held)
+                held, rows = [], 0
+        if held:
+            yield _as_one(held)
+
+    def _cut(self, batches: Batches) -> Iterator[Called]:
+        for bundle in bundles(batches, self.layout.cut_by, self.call.settings.batch_rows):
+            heads = bundle.rows.take(pa.array(bundle.starts[:-1]))
+            keys = [heads.column(place) for place in self.layout.key]
+            done = 0
+            for results in self.call.of_bundle(self.layout.sides(bundle), keys):
+                yield Called(results, heads.slice(done, len(results.counts)))
+                done += len(results.counts)
+
+    def _streamed(self, batches: Batches) -> Iterator[tuple[pa.Table, Iterator[pa.Table]]]:
+        """The first row of each group, and its results as they come."""
+        layout = self.layout
+        assert isinstance(layout, OneSide)  # Spark has no iterators of two sides.
+        for group in streamed(batches, layout.cut_by, self.call.settings.batch_rows):
+            first = next(group)
+            head = pa.Table.from_batches([first.slice(0, 1)])
+            key = [head.column(place) for place in layout.key]
+            yield head, self.call.of_stream(key, map(layout.shown, chain([first], group)))
+
+
+def _as_one(held: list[Called]) -> Called:
+    rows = pa.concat_tables([each.results.rows for each in held])
+    counts = [each.results.counts[0] for each in held]
+    return Called(Results(rows, counts), pa.concat_tables([each.heads for each in held]))
+
+
+def in_batches(tables: Iterable[pa.Table]) -> Batches:
+    """The rows of many tables in few batches."""
+    held: list[pa.Table] = []
+    rows = 0
+    for table in tables:
+        held.append(table)
+        rows += table.num_rows
+        if rows >= MOST_ROWS:
+            yield from pa.concat_tables(held).combine_chunks().to_batches()
+            held, rows = [], 0
+    if rows:
+        yield from pa.concat_tables(held).combine_chunks().to_batches()
+
+
+def renamed(rows: Any, names: Sequence[str]) -> Any:
+    """Columns under other names; what the schema says beside the name stays."""
+    fields = [field.with_name(name) for field, name in zip(rows.schema, names, strict=True)]
+    return type(rows).from_arrays(rows.columns, schema=pa.schema(fields))

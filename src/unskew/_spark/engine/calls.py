@@ -1,0 +1,158 @@
+"""Calls of a user's function for every group of a bundle; results come back as Arrow tables.
+
+A group's rows are slices of the bundle's. Everything that Spark checks of a result is checked of
+each result, by Spark's own functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import StructType
+from pyspark.util import fail_on_stopiteration
+
+from unskew._spark.engine.cutting import Places
+from unskew._spark.engine.spark_rules import CallForm, GroupKind, WorkerSettings
+
+Function = Callable[..., Any]
+
+MOST_ROWS = 10_000
+"""Results are passed on once they have this many rows, and at the end of a bundle."""
+
+
+class Side(NamedTuple):
+    """What a function sees as one of its groups: rows, and where each group starts in them."""
+
+    rows: pa.Table
+    starts: Places
+    """A last one is the end."""
+
+
+class Results(NamedTuple):
+    """Rows that a function returned for consecutive groups, and how many for each group."""
+
+    rows: pa.Table
+    counts: list[int]
+
+
+class GroupCall(Protocol):
+    """What is called for every group."""
+
+    @property
+    def form(self) -> CallForm:
+        """How it is called."""
+        ...
+
+    @property
+    def schema(self) -> StructType:
+        """The columns that it returns."""
+        ...
+
+    @property
+    def settings(self) -> WorkerSettings:
+        """The settings of the session."""
+        ...
+
+    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Results]:
+        """The results of all groups, in their order; `keys` has a row for each group."""
+        ...
+
+    def of_stream(
+        self, key: Sequence[pa.Array], batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.Table]:
+        """The results of one group, which comes in batches; `key` has one row."""
+        ...
+
+
+class UserCall(GroupCall, Protocol):
+    """A user's function of Arrow or pandas groups, called as Spark calls it."""
+
+    kind: ClassVar[GroupKind]
+
+    @property
+    def function(self) -> Function:
+        """The function itself."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowCall:
+    """A function of Arrow tables, or of iterators of Arrow batches."""
+
+    kind: ClassVar[GroupKind] = "arrow"
+    function: Function
+    form: CallForm
+    schema: StructType
+    settings: WorkerSettings
+
+    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Results]:
+        """The results of all groups."""
+        call, check = called(self.function, self.form), self._check(pa.Table)
+        shown = [pa.Table.from_arrays(each.rows.columns, each.rows.column_names) for each in sides]
+        bounds = [each.starts.tolist() for each in sides]
+        done: list[pa.Table] = []
+        rows = 0
+        for group in range(len(bounds[0]) - 1):
+            groups = [
+                table.slice(at[group], at[group + 1] - at[group])
+                for table, at in zip(shown, bounds, strict=True)
+            ]
+            key = tuple(column[group] for column in keys) if self.form.with_key else ()
+            done.append(check(call(key, *groups)))
+            rows += done[-1].num_rows
+            if rows >= MOST_ROWS:
+                yield _joined(done)
+                done, rows = [], 0
+        if done:
+            yield _joined(done)
+
+    def of_stream(
+        self, key: Sequence[pa.Array], batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.Table]:
+        """The results of one group."""
+        from pyspark.worker import verify_return_type
+
+        check = self._check(pa.RecordBatch)
+        shown = (pa.RecordBatch.from_arrays(batch.columns, batch.schema.names) for batch in batches)
+        returned = called(self.function, self.form)(tuple(column[0] for column in key), shown)
+        for batch in verify_return_type(returned, Iterator[pa.RecordBatch]):
+            yield pa.Table.from_batches([check(batch)])
+
+    def _check(self, kind: Any) -> Callable[[Any], Any]:
+        """Spark's checks of a result; its columns then have the schema's order, names and types."""
+        # Loaded by the tasks alone: there it is loaded anyway.
+        from pyspark.sql.conversion import ArrowBatchTransformer
+        from pyspark.worker import verify_return_type
+
+        large = self.settings.large_types
+        wanted = pa.schema(
+            list(to_arrow_type(self.schema, timezone="UTC", prefers_large_types=large))
+        )
+        plain = pa.schema([pa.field(field.name, field.type) for field in wanted])
+
+        def check(result: Any) -> Any:
+            verify_return_type(result, kind)
+            if result.schema.equals(plain):
+                return result
+            if not result.num_columns:
+                return kind.from_pylist([], schema=plain)
+            ordered = ArrowBatchTransformer.enforce_schema(
+                result, wanted, arrow_cast=False, reorder_by_name=self.settings.by_name
+            )
+            return kind.from_arrays(ordered.columns, schema=plain)
+
+        return check
+
+
+def called(function: Function, form: CallForm) -> Function:
+    """The function as Spark calls it, with the key only if it takes one."""
+    safe = fail_on_stopiteration(function)
+    return safe if form.with_key else lambda _key, *groups: safe(*groups)
+
+
+def _joined(tables: list[pa.Table]) -> Results:
+    return Results(pa.concat_tables(tables), [table.num_rows for table in tables])
