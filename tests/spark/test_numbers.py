@@ -45,6 +45,9 @@ COLUMNS = {
     "calendar": "make_interval(n)",
     "list": "array(n, 2)",
     "pair": "named_struct('a', n, 'b', 'x')",
+    # In another order without the collation.
+    "lowers": "array(collate(concat(if(n = 1, 'B', 'a'), n), 'UTF8_LCASE'))",
+    "lower_pair": "named_struct('a', collate(concat(if(n = 1, 'B', 'a'), n), 'UTF8_LCASE'))",
     "map": "map('a', n)",
     "variant": "parse_json(cast(n as string))",
 }

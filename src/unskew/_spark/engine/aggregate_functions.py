@@ -32,8 +32,7 @@ from pyspark.sql.types import (
 )
 from pyspark.util import PythonEvalType
 
-from unskew._spark.frames.key_text import is_collated
-from unskew._spark.frames.keys import column
+from unskew._spark.frames.keys import column, contains
 from unskew._spark.frames.schemas import arrow_type
 from unskew.aggregates import Aggregate, Count, Distinct, Max, Mean, Min, Sum, TopK
 from unskew.aggregates.exact_values import quotient
@@ -291,7 +290,7 @@ def check_collation(rows: DataFrame, aggregate: Aggregate) -> None:
     """Raise if Python would compare strings without their collation."""
     for name in aggregate.columns if isinstance(aggregate, _COMPARING) else ():
         kind = kind_of(rows, name)
-        if is_collated(kind):
+        if contains(kind, StringType, collated=True):
             raise ParameterError(
                 f"column {name!r} is {kind.simpleString()}: Python would compare it without its "
                 f"collation; use collate({name}, 'UTF8_BINARY')"

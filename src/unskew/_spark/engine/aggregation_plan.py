@@ -31,9 +31,9 @@ from unskew._spark.engine.aggregate_functions import (
     native,
 )
 from unskew._spark.frames.helper_columns import helper_name
-from unskew._spark.frames.keys import column, contains
+from unskew._spark.frames.keys import column, contains, field_of
 from unskew.aggregates import Aggregate, Max, Mean, Min, Sum
-from unskew.errors import ParameterError, UnknownNameError
+from unskew.errors import ParameterError
 
 Wanted = Column | Aggregate
 
@@ -165,9 +165,7 @@ def _check(rows: DataFrame, wanted: Sequence[tuple[str, Wanted]]) -> None:
                 "result_type, zero, add, merge and result"
             )
         for source in each.columns:
-            if source not in rows.columns:
-                raise UnknownNameError("column", source, rows.columns)
-            _check_type(each, source, rows.schema[source].dataType)
+            _check_type(each, source, field_of(rows, source).dataType)
 
 
 def _check_type(aggregate: Aggregate, name: str, kind: DataType) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -38,7 +39,7 @@ class KeyColumns:
     def of(cls, rows: DataFrame, key: str | Sequence[str]) -> KeyColumns:
         """Check `key` against the columns of `rows`."""
         check_rows("rows", rows)
-        found = [StructField(name, _field(rows.schema, name).dataType) for name in _names(key)]
+        found = [StructField(name, field_of(rows, name).dataType) for name in _names(key)]
         for field in found:
             _check_type(field.name, field.dataType)
         return cls(tuple(found))
@@ -92,7 +93,7 @@ def resolve_key(rows: DataFrame, keys: Sequence[Any]) -> tuple[DataFrame, KeyCol
     check_rows("rows", rows)
     if not keys:
         return rows, KeyColumns(())
-    if all(isinstance(key, str) and _matching(rows.schema, key) for key in keys):
+    if all(isinstance(key, str) and _matching(rows, key) for key in keys):
         return rows, KeyColumns.of(rows, list(keys))
     expressions = [_expression(rows, key) for key in keys]
     try:
@@ -124,7 +125,7 @@ def _expression(rows: DataFrame, key: Any) -> Column:
         return rows[key - 1]
     if not isinstance(key, str):
         raise ParameterTypeError("key", key, "a column's name or position, or a Column")
-    return column(_field(rows.schema, key).name) if _matching(rows.schema, key) else F.col(key)
+    return column(field_of(rows, key).name) if _matching(rows, key) else F.col(key)
 
 
 def _check_exists(rows: DataFrame, key: str) -> None:
@@ -146,9 +147,39 @@ def column(name: str) -> Column:
 
 
 def content_hash(rows: DataFrame) -> Column:
-    """A 64-bit hash of the whole row, as far as Spark can hash its columns."""
-    names = [field.name for field in rows.schema if not contains(field.dataType, _UNHASHABLE)]
+    """A 64-bit hash of the row: of the columns that Spark can hash and a name tells apart."""
+    names = [field.name for field in told_apart(rows) if not contains(field.dataType, _UNHASHABLE)]
     return F.xxhash64(*(column(name) for name in names)) if names else F.lit(42).cast("bigint")
+
+
+def told_apart(rows: DataFrame) -> list[StructField]:
+    """The columns that no other has the name of, also where Spark ignores case."""
+    schema = rows.schema
+    seen = Counter(name.lower() for name in schema.names)
+    return [field for field in schema if seen[field.name.lower()] == 1]
+
+
+def field_of(rows: DataFrame, name: str) -> StructField:
+    """The field that Spark finds by `name`; raises if there is none or more than one."""
+    found = _matching(rows, name)
+    if not found:
+        raise UnknownNameError("column", name, rows.columns)
+    if len(found) > 1:
+        raise ParameterError(
+            f"the rows have {len(found)} columns named {name!r}; rename all but one"
+        )
+    return found[0]
+
+
+def _matching(rows: DataFrame, name: str) -> list[StructField]:
+    found = [field for field in rows.schema if field.name.lower() == name.lower()]
+    if any(field.name != name for field in found) and _case_matters(rows):
+        found = [field for field in found if field.name == name]
+    return found
+
+
+def _case_matters(rows: DataFrame) -> bool:
+    return str(rows.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
 
 
 _UNHASHABLE = (MapType, VariantType)
@@ -165,23 +196,6 @@ def _names(key: object) -> list[str]:
         if not isinstance(name, str):
             raise ParameterTypeError("key", name, "the name of a column")
     return list(key)
-
-
-def _matching(schema: StructType, name: str) -> list[StructField]:
-    # Spark's names differ by more than case only under spark.sql.caseSensitive; an exact name wins.
-    found = [field for field in schema if field.name == name]
-    return found or [field for field in schema if field.name.lower() == name.lower()]
-
-
-def _field(schema: StructType, name: str) -> StructField:
-    found = _matching(schema, name)
-    if not found:
-        raise UnknownNameError("column", name, schema.names)
-    if len(found) > 1:
-        raise ParameterError(
-            f"the rows have {len(found)} columns named {name!r}; rename all but one"
-        )
-    return found[0]
 
 
 def _comparable(value: Column, kind: DataType) -> Column:

@@ -14,7 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from unskew._spark.frames.keys import column, content_hash
+from unskew._spark.frames.helper_columns import helper_name
+from unskew._spark.frames.keys import column, content_hash, told_apart
 from unskew.errors import RetryError
 
 CHECKSUMS = (
@@ -55,9 +56,15 @@ def in_fixed_order(rows: DataFrame) -> DataFrame:
     """
     if is_replayable(rows):
         return rows
-    # The hash decides nearly always, so that the text is hardly ever made.
-    whole = F.struct(*map(column, rows.columns)).cast("string")
-    return rows.sortWithinPartitions(content_hash(rows), whole)
+    names = [field.name for field in told_apart(rows)]
+    if len(names) == len(rows.columns):
+        # The hash decides nearly always, so that the text is hardly ever made.
+        whole = F.struct(*map(column, names)).cast("string")
+        return rows.sortWithinPartitions(content_hash(rows), whole)
+    # Only a star stands for columns that no name tells apart, and Spark sorts by no star.
+    text = helper_name("content", rows)
+    marked = rows.withColumn(text, F.struct(F.col("*")).cast("string"))
+    return marked.sortWithinPartitions(content_hash(rows), text).drop(text)
 
 
 def check_stream_order(stream: DataFrame, scheme: str) -> None:

@@ -1,0 +1,127 @@
+"""Columns that one name does not tell apart, and names in another case: as in Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
+
+import unskew
+from unskew.errors import ParameterError, UnknownNameError
+
+pytestmark = pytest.mark.spark
+
+KINDS = ["inner", "left", "right", "full", "semi", "anti"]
+SCHEMES = ["planned-split", "routing-table", "kg"]
+
+
+def same(batches):
+    yield from batches
+
+
+def counted(rows):
+    """How often each row is there; rows are told by the places of their columns."""
+    named = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))
+    return Counter(map(tuple, named.collect()))
+
+
+def twins(spark, names, start=0):
+    """A hot key, a number, and two columns that may have one name; out of a shuffle."""
+    rows = spark.range(start, start + 60, 1, 2).select(
+        F.when(F.col("id") % 3 > 0, F.lit("hot")).otherwise(F.col("id").cast("string")),
+        "id",
+        F.col("id") * 2,
+        F.col("id") * 3,
+    )
+    return rows.toDF("key", "id", *names).repartition(3, "id")
+
+
+@pytest.fixture(params=[("v", "v"), ("v", "V")], ids="-".join)
+def names(request):
+    return request.param
+
+
+@pytest.fixture
+def case_matters(spark):
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    yield
+    spark.conf.unset("spark.sql.caseSensitive")
+
+
+@pytest.mark.parametrize("how", KINDS)
+def test_joins(spark, names, how):
+    left, right = twins(spark, names), twins(spark, names, 30)
+    plain = left.join(right, "key", how)
+    for scheme in SCHEMES:
+        ours = unskew.join(left, right, "key", how, workers=3, scheme=scheme)
+        assert ours.columns == plain.columns
+        assert counted(ours) == counted(plain)
+
+
+def test_rows_that_stay_as_they_are(spark, names):
+    rows = twins(spark, names)
+    wanted = counted(rows)
+    for scheme in ("planned-split", "pkg"):
+        placed = unskew.repartition(rows, "key", 3, scheme=scheme, need="mergeable")
+        assert placed.columns == rows.columns
+        assert counted(placed) == wanted
+        plan = unskew.plan(rows, "key", 3, scheme=scheme)
+        assert counted(plan.apply(rows)) == wanted
+
+
+def test_aggregates(spark, names):
+    rows = twins(spark, names)
+    plain = rows.groupBy("key").agg(F.sum("id").alias("total"))
+    for scheme in ("auto", "planned-split", "pkg"):
+        by = unskew.groupBy(rows, "key", workers=3, scheme=scheme)
+        assert counted(by.agg(total=unskew.sum("id"))) == counted(plain)
+        both = by.agg(total=unskew.sum("id"), top=unskew.top_k("id", 1))
+        assert counted(both.drop("top")) == counted(plain)
+
+
+def test_rows_without_a_hash_of_all_columns(spark):
+    rows = twins(spark, ("v", "v")).withColumn("m", F.map_from_arrays(F.array("id"), F.array("id")))
+    shown = [F.col("key"), F.col("id"), F.col("m").cast("string")]
+    placed = unskew.repartition(rows, "key", 3, scheme="planned-split", need="mergeable")
+    assert counted(placed.select(*shown)) == counted(rows.select(*shown))
+
+
+def test_a_key_that_two_columns_have(spark):
+    rows = spark.range(9).select("id", F.col("id").alias("k"), F.col("id").alias("K"))
+    for call in (
+        lambda: unskew.plan(rows, "k", 2),
+        lambda: unskew.groupBy(rows, "K", workers=2),
+        lambda: unskew.repartition(rows, "k", 2),
+        lambda: unskew.join(rows, rows, "k", workers=2),
+        lambda: unskew.mapInArrow(rows, same, rows.schema, cost_key="k"),
+    ):
+        with pytest.raises(ParameterError, match="2 columns named"):
+            call()
+    with pytest.raises(AnalysisException, match="AMBIGUOUS_REFERENCE"):
+        rows.groupBy("k").count()
+
+
+def test_a_key_that_two_columns_have_but_for_case(spark, case_matters):
+    rows = spark.range(9).select("id", (F.col("id") % 2).alias("k"), F.lit(0).alias("K"))
+    for key in "kK":
+        plain = rows.groupBy(key).agg(F.count("id").alias("n"))
+        for scheme in ("auto", "planned-split"):
+            ours = unskew.groupBy(rows, key, workers=2, scheme=scheme).agg(n=unskew.count("id"))
+            assert ours.columns == plain.columns
+            assert counted(ours) == counted(plain)
+    with pytest.raises(UnknownNameError):
+        unskew.plan(rows, "ID", 2)
+
+
+@pytest.mark.parametrize("scheme", ["auto", "planned-split", "pkg"])
+def test_names_in_another_case(spark, scheme):
+    rows = twins(spark, ("v", "w"))
+    plain = rows.groupBy("KEY").agg(F.sum("ID").alias("total"), F.max("V").alias("most"))
+    by = unskew.groupBy(rows, "KEY", workers=3, scheme=scheme)
+    ours = by.agg(total=unskew.sum("ID"), most=unskew.max("V"))
+    python = by.agg(total=unskew.sum("ID"), most=unskew.max("V"), d=unskew.distinct("W"))
+    for result in (ours, python.drop("d")):
+        assert result.columns == plain.columns
+        assert counted(result) == counted(plain)
