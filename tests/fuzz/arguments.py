@@ -13,11 +13,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from pyspark.sql import Column
 from tests.fuzz import aggregations, functions
 from tests.fuzz.functions import Form
 from tests.fuzz.kinds import shows_any_equal
 from tests.fuzz.tables import Table
-from tests.fuzz.verbs import Way, literal_of
+from tests.fuzz.verbs import Way, literal_of, takes
 
 import unskew
 from unskew import partitioners
@@ -56,6 +57,8 @@ class Drawing:
     """Whether a function of groups comes with a merge."""
     planned: bool = False
     """Whether the scheme is a plan, which takes no settings."""
+    computed: str = ""
+    """The expression of a `key` that the rows are grouped by, where it is not the column itself."""
     prelude: str = ""
 
     @property
@@ -124,8 +127,10 @@ def _scheme(drawing: Drawing, call: int) -> Iterator[Argument]:
     name = draw.choice(["auto", *names])
     if "plan" not in drawing.way.calls[0][0] and draw.random() < 0.2:
         drawing.planned = True
+        keys = f"[{drawing.computed} for key in keys]" if drawing.computed else "keys"
         yield _option(
-            "scheme", f"unskew.plan(left, keys, {drawing.workers}, need={need!r}, scheme={name!r})"
+            "scheme",
+            f"unskew.plan(left, {keys}, {drawing.workers}, need={need!r}, scheme={name!r})",
         )
         return
     yield _option("scheme", repr(name))
@@ -230,6 +235,37 @@ def _always(*given: Argument) -> Callable[[Drawing, int], Iterator[Argument]]:
     return lambda drawing, call: iter(given)
 
 
+_COMPUTED = (
+    "F.coalesce(col(key), col(key))",
+    "F.struct(col(key))",
+    "(F.xxhash64(col(key)) % 3).alias('key of row')",
+    "col(key).isNull()",
+)
+
+
+def _keys(name: str, ours: str) -> Callable[[Drawing, int], Iterator[Argument]]:
+    """The key by name; computed now and then, where the verb takes columns."""
+
+    def drawn(drawing: Drawing, call: int) -> Iterator[Argument]:
+        columns = takes(drawing.way.calls[call][1], name, Column)
+        if columns and drawing.odd and drawing.draw.random() < 0.4:
+            drawing.computed = drawing.draw.choice(_COMPUTED)
+            listed = f"[{drawing.computed} for key in keys]"
+            yield Argument(f"*{listed}" if ours[0] == "*" else listed, f"*{listed}")
+        else:
+            yield Argument(ours, "*map(col, keys)")
+
+    return drawn
+
+
+def _other(drawing: Drawing, call: int) -> Iterator[Argument]:
+    """The other side of a cogroup, by the same key."""
+    ours = plain = f"*[{drawing.computed} for key in right_keys]"
+    if not drawing.computed:
+        ours, plain = "*right_keys", "*map(col, right_keys)"
+    yield Argument(f"unskew.groupBy(right, {ours})", f"right.groupBy({plain})")
+
+
 def _how(drawing: Drawing, call: int) -> Iterator[Argument]:
     kind = repr(drawing.draw.choice(_KINDS_OF_JOIN))
     yield Argument(kind, kind)
@@ -247,8 +283,8 @@ _RECIPES: dict[str, Callable[[Drawing, int], Iterator[Argument]]] = {
     "right": _always(Argument("right", "right")),
     "on": _always(Argument("keys", "keys")),
     "how": _how,
-    "key": _always(Argument("keys", "*map(col, keys)")),
-    "keys": _always(Argument("*keys", "*map(col, keys)")),
+    "key": _keys("key", "keys"),
+    "keys": _keys("keys", "*keys"),
     "workers": _workers,
     "scheme": _scheme,
     "settings": _settings,
@@ -259,7 +295,5 @@ _RECIPES: dict[str, Callable[[Drawing, int], Iterator[Argument]]] = {
     "named": _named,
     "cost_key": _cost_key,
     "name": _always(Argument("name='worker of row'")),
-    "other": _always(
-        Argument("unskew.groupBy(right, *right_keys)", "right.groupBy(*map(col, right_keys))")
-    ),
+    "other": _other,
 }

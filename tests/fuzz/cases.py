@@ -11,7 +11,7 @@ from tests.fuzz.follow_ups import FOLLOW_UPS, PERSISTED
 from tests.fuzz.kinds import PLAIN, draw_family
 from tests.fuzz.names import draw_names, plain_names
 from tests.fuzz.session_settings import draw_settings
-from tests.fuzz.sources import SOURCES, THROUGH_FILES
+from tests.fuzz.sources import OTHERS, SOURCES, THROUGH_FILES
 from tests.fuzz.tables import SHAPES, Table, draw_kinds, draw_table, with_values
 from tests.fuzz.verbs import Way, ways
 
@@ -19,6 +19,7 @@ CLASSES = ("types", "names", "data", "settings", "sources", "follow-ups", "verbs
 """What is attacked; each in about half of the cases, so that a failure has few possible causes."""
 
 IMPORTS = """\
+import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -37,7 +38,7 @@ import unskew
 def col(name):
     return F.col("`" + name.replace("`", "``") + "`")
 """
-HELPERS = f"{THROUGH_FILES}\n{PERSISTED}"
+HELPERS = f"{THROUGH_FILES}\n{OTHERS}\n{PERSISTED}"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Case:
     source: str
     right_source: str
     settings: tuple[tuple[str, str], ...]
+    keys: str
+    """The names that the keys are called by; `{}` are the names that they have."""
     calls: tuple[Call, ...]
     in_spark: bool
     prelude: str
@@ -79,9 +82,13 @@ class Case:
         lines = _frame("left", self.left, self.source)
         if self.right is not None:
             lines += _frame("right", self.right, self.right_source)
-            lines.append(f"right_keys = right.columns[:{self.right.keys}]")
-        lines.append(f"keys = left.columns[:{self.left.keys}]")
+            lines.append(self._keys("right", self.right))
+        lines.append(self._keys("left", self.left))
         return "\n".join(lines) + "\n"
+
+    def _keys(self, side: str, table: Table) -> str:
+        name = "keys" if side == "left" else f"{side}_keys"
+        return f"{name} = " + self.keys.format(f"{side}.columns[:{table.keys}]")
 
     @property
     def plain(self) -> str:
@@ -108,7 +115,7 @@ class Case:
 
 def _frame(name: str, table: Table, source: str) -> list[str]:
     made = table.range_text() if source == "range" and table.rows else table.text()
-    return [f"rows = {made}", f"{name} = {SOURCES[source]}"]
+    return [f"rows = {made}", f"{name} = {SOURCES[source].format(id=table.keys)}"]
 
 
 def draw_case(seed: int, number: int) -> Case:
@@ -130,11 +137,15 @@ def draw_case(seed: int, number: int) -> Case:
     calls = tuple(
         Call(name, tuple(arguments(drawing, call))) for call, (name, _) in enumerate(way.calls)
     )
+    keys = "{}"
+    if attacked["names"] and draw.random() < 0.1:
+        keys = "[name.swapcase() for name in {}]"
+        traits.add(("names", "another case"))
     traits |= {("sources", source) for source in sources[: 2 if right else 1]}
     traits |= {("settings", name) for name, _ in settings} | {("follow-ups", follow_up)}
     traits -= {("sources", "literals"), ("follow-ups", "nothing")}
     return Case(
-        seed, number, left, right, sources[0], sources[1], settings, calls, way.in_spark,
+        seed, number, left, right, sources[0], sources[1], settings, keys, calls, way.in_spark,
         drawing.prelude, follow_up, tuple(sorted(traits)),
     )  # fmt: skip
 

@@ -18,11 +18,22 @@ FOLLOW_UPS = {
     "checkpoint": "rows.localCheckpoint()",
     "struct": "rows.select(F.struct(*rows.columns).alias('c0'))",
     "distinct": "rows.distinct()",
+    "group": "rows.groupBy(rows.columns[-1]).count()",
+    "sort": "rows.sort('c0').withColumn('more', F.lit(1))",
+    "view": "viewed(rows)",
+    "cached and filtered": "persisted(rows).filter('c0 IS NULL')",
 }
+
+SHOWS_ANY_EQUAL = ("distinct", "group")
+"""Those that show one of several equal strings of a collation."""
 
 PERSISTED = """
 def persisted(rows):
     kept = rows.persist()
     kept.count()
     return kept
+
+def viewed(rows):
+    rows.createOrReplaceTempView("fuzzed")
+    return rows.sparkSession.sql("SELECT * FROM fuzzed")
 """

@@ -40,6 +40,8 @@ def _smaller(case: Case) -> Iterator[Case]:
         yield replace(case, settings=())
     for setting in case.settings if len(case.settings) > 1 else ():
         yield replace(case, settings=tuple(each for each in case.settings if each != setting))
+    if case.keys != "{}":
+        yield replace(case, keys="{}")
     yield from _plainly_named(case)
     # In turns, so that a large table on the right does not wait for all of the left.
     rights = _fewer_rows(case.right) if case.right is not None else iter(())

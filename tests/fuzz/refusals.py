@@ -23,6 +23,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "Spark's aggregates beside aggregates in Python": ("ParameterError", r"beside aggregates"),
     "one route for both sides of a cogroup": ("ParameterError", r"one route"),
     "a merge that changes the schema": ("SchemaError", r"merge"),
+    "an order in Python of strings with a collation": ("ParameterError", r"without its collation"),
     "an aggregate of a type that it cannot take": ("ParameterError|KeyTypeError|InputError|"
                                                    "ParameterTypeError|SchemaError", r"type|takes"),
 }  # fmt: skip

@@ -91,6 +91,23 @@ class Report:
         self.failures[key].append(case.number)
         return len(self.failures[key]) == 1
 
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """A report to go on with."""
+        content = json.loads(text)
+        made = cls(content["seed"], content["cases"], content["seconds"])
+        made.totals = _tallied(content["all"])
+        for kind, counts in content["attacks"].items():
+            made.classes[kind] = _tallied(counts)
+        for kind, names in content["details"].items():
+            made.traits |= {(kind, name): _tallied(counts) for name, counts in names.items()}
+        made.refused, made.both = Counter(content["refused"]), Counter(content["both fail"])
+        for each in content["failures"]:
+            key = each["verdict"], each["cause"], each["way"]
+            made.failures[key] = each["cases"]
+            made.scripts[key] = each["detail"], each["script"]
+        return made
+
     @property
     def failed(self) -> int:
         return sum(self.totals[verdict] for verdict in FAILURES)
@@ -142,6 +159,10 @@ class Report:
             ],
         }
         return json.dumps(content, indent=1, ensure_ascii=True)
+
+
+def _tallied(counts: dict[str, int]) -> Counter[str]:
+    return Counter({verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]})
 
 
 def _counted(counts: Counter[str]) -> dict[str, int]:

@@ -2,6 +2,10 @@
 
     python -m tests.fuzz.run --seed 1 --cases 2000 --seconds 600
     python -m tests.fuzz.run --seed 1 --only 17
+    python -m tests.fuzz.run --seed 1 --cases 2000 --json docs/results/fuzz.json --go-on
+
+The last one goes on after the cases that the file has: repeat it until it has all of them, then
+`make docs` writes the table of docs/reliability.md.
 
 Exits with 1 if a result is wrong, an error untyped, or a job hung.
 """
@@ -28,7 +32,10 @@ from tests.fuzz.running import Outcome, run_case
 
 
 def session() -> SparkSession:
-    """Two tasks at once, and few of them."""
+    """Two tasks at once, few of them, and nothing compiled that runs once on twenty rows.
+
+    Compiled plans are one of the settings that are drawn.
+    """
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     settings = {
         "spark.master": "local[2]",
@@ -36,6 +43,11 @@ def session() -> SparkSession:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": (
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC"
+        ),
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.shuffle.partitions": "3",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.timeType.enabled": "true",
@@ -45,7 +57,8 @@ def session() -> SparkSession:
     spark = SparkSession.builder.appName("unskew-fuzz").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     # Errors are what is looked for: they are in the report.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return spark
 
 
@@ -58,10 +71,10 @@ def fuzz(
     verbose: bool = False,
 ) -> None:
     """Try the cases until the time is over; failures of a new kind are reduced."""
-    start = time.monotonic()
+    start, before = time.monotonic(), report.seconds
     run = functools.partial(run_case, spark)
     for number in numbers:
-        if report.seconds > seconds:
+        if report.seconds - before > seconds:
             break
         case = draw_case(report.seed, number)
         outcome = run(case)
@@ -72,7 +85,7 @@ def fuzz(
             )
         if report.add(case, outcome):
             _show(report, case, outcome, run, tries)
-        report.seconds = time.monotonic() - start
+        report.seconds = before + time.monotonic() - start
 
 
 def _show(
@@ -110,11 +123,14 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="run this case alone")
     parser.add_argument("--verbose", action="store_true", help="a line for each case")
     parser.add_argument("--json", type=Path, help="write the report to this file")
+    parser.add_argument("--go-on", action="store_true", help="go on with the report in that file")
     given = parser.parse_args()
-    numbers = range(given.first, given.first + given.cases)
+    report = Report(given.seed)
+    if given.go_on and given.json.exists():
+        report = Report.from_json(given.json.read_text())
+    numbers = range(given.first + report.cases, given.first + given.cases)
     if given.only is not None:
         numbers = range(given.only, given.only + 1)
-    report = Report(given.seed)
     spark = session()
     with contextlib.suppress(KeyboardInterrupt), _temporary_files():
         fuzz(spark, report, numbers, given.seconds, given.tries, given.verbose)

@@ -22,7 +22,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "spark.sql.decimalOperations.allowPrecisionLoss": ("false",),
     "spark.sql.timestampType": ("TIMESTAMP_NTZ",),
     "spark.sql.retainGroupColumns": ("false",),
-    "spark.sql.codegen.wholeStage": ("false",),
+    "spark.sql.codegen.wholeStage": ("true",),
+    "spark.sql.codegen.factoryMode": ("FALLBACK",),
     "spark.sql.join.preferSortMergeJoin": ("false",),
     "spark.sql.execution.useObjectHashAggregateExec": ("false",),
     "spark.sql.legacy.allowHashOnMapType": ("true",),
@@ -32,6 +33,17 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "spark.sql.groupByOrdinal": ("false",),
     "spark.sql.parquet.writeLegacyFormat": ("true",),
     "spark.sql.shuffle.orderIndependentChecksum.enabled": ("false",),
+    "spark.sql.execution.arrow.maxBytesPerBatch": ("64",),
+    "spark.sql.execution.sortBeforeRepartition": ("false",),
+    "spark.sql.mapKeyDedupPolicy": ("LAST_WIN",),
+    "spark.sql.storeAssignmentPolicy": ("LEGACY", "STRICT"),
+    "spark.sql.analyzer.failAmbiguousSelfJoin": ("false",),
+    "spark.sql.ansi.doubleQuotedIdentifiers": ("true",),
+    "spark.sql.legacy.castComplexTypesToString.enabled": ("true",),
+    "spark.sql.legacy.disableMapKeyNormalization": ("true",),
+    "spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName": ("false",),
+    "spark.sql.legacy.literal.pickMinimumPrecision": ("false",),
+    "spark.sql.legacy.statisticalAggregate": ("true",),
 }
 _WANTED = {"timestamp": "spark.sql.session.timeZone", "decimal": "spark.sql.ansi.enabled"}
 _OFTEN = list(CHOICES)[:6]

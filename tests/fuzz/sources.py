@@ -1,4 +1,7 @@
-"""Where the rows come from, as text: each turns `rows` into a DataFrame with the same rows."""
+"""Where the rows come from, as text: each turns `rows` into a DataFrame with the same rows.
+
+`{id}` is the place of the column that numbers them.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,12 @@ SOURCES = {
     "cached": "rows.cache()",
     "checkpointed": "rows.localCheckpoint()",
     "union": "rows.filter('false').union(rows)",
+    "union of halves": "half(rows, {id}, 0).union(half(rows, {id}, 1))",
     "one partition": "rows.coalesce(1)",
     "sorted": "rows.sort(*map(col, rows.columns[:1]))",
     "python": "rows.mapInArrow(lambda batches: batches, rows.schema)",
     "rdd": "spark.createDataFrame(rows.rdd, rows.schema)",
+    "python in any order": "rows.mapInArrow(in_any_order, rows.schema)",
     "unioned ranges": "rows.union(rows.filter('false').repartition(2))",
 }
 
@@ -25,4 +30,16 @@ def through_files(rows, form):
     folder = tempfile.mkdtemp(prefix="unskew-fuzz-")
     rows.write.mode("overwrite").format(form).save(folder)
     return spark.read.schema(rows.schema).format(form).load(folder)
+"""
+
+OTHERS = """
+def half(rows, place, rest):
+    named = rows.toDF(*(f"c{n}" for n in range(len(rows.columns))))
+    return named.filter(f"c{place} % 2 = {rest}").toDF(*rows.columns)
+
+def in_any_order(batches):
+    for batch in batches:
+        places = list(range(batch.num_rows))
+        random.shuffle(places)
+        yield batch.take(pa.array(places, pa.int64()))
 """

@@ -80,6 +80,15 @@ def literal_of(call: Callable[..., Any], parameter: str) -> tuple[Any, ...]:
     return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
 
 
+def takes(call: Callable[..., Any], parameter: str, kind: type) -> bool:
+    """Whether the type of a parameter is `kind` or lists it, also inside a sequence."""
+
+    def within(hint: Any) -> bool:
+        return hint is kind or any(map(within, typing.get_args(hint)))
+
+    return within(_hints(call).get(parameter))
+
+
 @functools.cache
 def _hints(call: Callable[..., Any]) -> dict[str, Any]:
     try:
