@@ -125,3 +125,31 @@ def test_names_in_another_case(spark, scheme):
     for result in (ours, python.drop("d")):
         assert result.columns == plain.columns
         assert counted(result) == counted(plain)
+
+
+@pytest.fixture
+def keys_hidden(spark):
+    spark.conf.set("spark.sql.retainGroupColumns", "false")
+    yield
+    spark.conf.unset("spark.sql.retainGroupColumns")
+
+
+@pytest.mark.parametrize("scheme", ["auto", "planned-split", "pkg"])
+def test_results_without_the_key(spark, keys_hidden, scheme):
+    rows = twins(spark, ("v", "w"))
+    plain = rows.groupBy("key").agg(F.sum("id").alias("total"))
+    assert plain.columns == ["total"]
+    by = unskew.groupBy(rows, "key", workers=3, scheme=scheme)
+    both = by.agg(total=unskew.sum("id"), top=unskew.top_k("id", 1))
+    whole = unskew.groupBy(rows, "key", workers=3, scheme="kg").agg(total=F.sum("id"))
+    for ours in (by.agg(total=unskew.sum("id")), both.drop("top"), whole):
+        assert ours.columns == plain.columns
+        assert counted(ours) == counted(plain)
+
+
+def test_plans_without_the_key_in_results(spark, keys_hidden):
+    rows = twins(spark, ("v", "w"))
+    assert unskew.diagnose(rows, "key", workers=3).top[0].key == "hot"
+    assert counted(unskew.plan(rows, "key", 3).apply(rows)) == counted(rows)
+    joined = unskew.join(rows, rows, "key", "full", workers=3, scheme="planned-split")
+    assert counted(joined) == counted(rows.join(rows, "key", "full"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -141,3 +143,19 @@ def test_a_result_named_like_the_worker_column(spark):
     plain = rows.groupBy("key").agg(*(each.alias(name) for name, each in wanted.items()))
     assert ours.columns == plain.columns
     assert sorted(ours.collect()) == sorted(plain.collect())
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full", "semi", "anti"])
+def test_joins(spark, how):
+    first = F.when(F.col("id") % 3 > 0, F.lit("hot")).otherwise(F.col("id").cast("string"))
+    rows = spark.range(0, 60, 1, 2).withColumn("key", first)
+    here, there = ("match_left", "worker", "WORKERS"), ("workers", "match_right", "Match_Left_")
+    left = rows.select("key", *(F.col("id").alias(f"__unskew_{stem}") for stem in here))
+    right = rows.where("id > 20").select(
+        "key", *((F.col("id") + 1).alias(f"__unskew_{stem}") for stem in there)
+    )
+    plain = left.join(right, "key", how)
+    ours = unskew.join(left, right, "key", how, workers=4, scheme="planned-split")
+    assert ours.columns == plain.columns
+    wanted, found = (each.toDF(*map(str, range(len(plain.columns)))) for each in (plain, ours))
+    assert Counter(map(tuple, found.collect())) == Counter(map(tuple, wanted.collect()))

@@ -66,9 +66,12 @@ def quotient(total: Decimal, count: int) -> Decimal:
 
     >>> quotient(Decimal("10.00"), 3)
     Decimal('3.333333')
+    >>> quotient(Decimal("0." + "9" * 38), 1) < 1
+    True
     """
     scale = -int(total.as_tuple().exponent)
-    if abs(total) >= Decimal(10) ** (_DIGITS - scale):
+    # abs() would round to the 28 digits of the default context.
+    if total.copy_abs() >= Decimal(10) ** (_DIGITS - scale):
         return Decimal("Infinity")
     # Spark divides to 39 digits first, and rounds that.
     long = _EXACT.divide(total, Decimal(count)).quantize(Decimal("1E-39"), context=_EXACT)

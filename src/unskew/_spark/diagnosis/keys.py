@@ -11,6 +11,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from unskew._spark.frames.grouping import aggregate_by
 from unskew._spark.frames.physical_plan import is_true
 from unskew._spark.planning.choice import choose
 from unskew._spark.planning.forecast import forecast
@@ -222,13 +223,9 @@ def _top_keys(request: RoutingRequest, profile: KeyProfile, top: int) -> tuple[T
     hashed = request.rows.select(
         request.key.hash.alias("hash"), F.struct(*request.key.columns).alias("value")
     )
-    found = (
-        hashed.where(F.col("hash").isin(heaviest))
-        .groupBy("hash")
-        .agg(F.first("value").alias("value"))
-        .collect()
-    )
-    values = {row["hash"]: row["value"] for row in found}
+    named = hashed.where(F.col("hash").isin(heaviest))
+    found = aggregate_by(named, [F.col("hash")], F.first("value").alias("value"))
+    values = {row["hash"]: row["value"] for row in found.collect()}
     return tuple(
         TopKey(_in_words(values.get(hash_)), round(float(count)), float(count) / profile.rows)
         for hash_, count in zip(heaviest, profile.counts[:top], strict=True)

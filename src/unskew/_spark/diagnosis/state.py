@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from unskew._spark.frames.files import Files, is_connect
+from unskew._spark.frames.grouping import aggregate_by
 from unskew._spark.routing.native import worker_expression
 from unskew._spark.stateful.commits import CommitLog
 from unskew._spark.stateful.layers import stored_state
@@ -183,7 +184,7 @@ def _variables(row: Any) -> list[str | None]:
 
 def _counted(found: DataFrame, by: str, count: Any, partitions: int) -> tuple[int, ...]:
     loads = [0] * partitions
-    for place, load in found.groupBy(by).agg(count).collect():
+    for place, load in aggregate_by(found, [F.col(by)], count).collect():
         loads[place] = int(load)
     return tuple(loads)
 
@@ -199,10 +200,11 @@ def stateful_stores(spark: SparkSession, checkpoint: str) -> tuple[int, list[Sto
     table = commit.table
     assert table.static is not None  # Its base is never a scheme that learns.
     worker = worker_expression(table.static, F.col("hash"), F.col("hash"))
-    counted = (
-        stored_state(spark, files, commit)
-        .groupBy(worker.alias("worker"))
-        .agg(F.count(F.lit(1)).alias("rows"), F.sum("bytes").alias("bytes"))
+    counted = aggregate_by(
+        stored_state(spark, files, commit),
+        [worker.alias("worker")],
+        F.count(F.lit(1)).alias("rows"),
+        F.sum("bytes").alias("bytes"),
     )
     found = {row["worker"]: row for row in counted.collect()}
     loads = {

@@ -14,8 +14,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     DataType,
-    DoubleType,
-    FloatType,
     MapType,
     StringType,
     StructField,
@@ -171,6 +169,11 @@ def field_of(rows: DataFrame, name: str) -> StructField:
     return found[0]
 
 
+def place_of(rows: DataFrame, name: str) -> int:
+    """The place of the column that Spark finds by `name`."""
+    return rows.columns.index(field_of(rows, name).name)
+
+
 def _matching(rows: DataFrame, name: str) -> list[StructField]:
     found = [field for field in rows.schema if field.name.lower() == name.lower()]
     if any(field.name != name for field in found) and _case_matters(rows):
@@ -203,20 +206,6 @@ def _comparable(value: Column, kind: DataType) -> Column:
         # The collation lowers letter by letter, lower() gives a sigma at a word's end another form.
         return F.translate(F.collate(F.lower(value), "UTF8_BINARY"), "ς", "σ")
     return value
-
-
-def grouped_value(value: Column, kind: DataType) -> Column:
-    """A key as groupBy shows it in its result: 0.0 for -0.0, also inside structs and arrays."""
-    if not contains(kind, (FloatType, DoubleType)):
-        return value
-    if isinstance(kind, ArrayType):
-        return F.transform(value, lambda each: grouped_value(each, kind.elementType))
-    if isinstance(kind, StructType):
-        fields = [
-            grouped_value(value[field.name], field.dataType).alias(field.name) for field in kind
-        ]
-        return F.when(value.isNotNull(), F.struct(*fields))
-    return F.when(value == 0, F.lit(0).cast(kind)).otherwise(value)
 
 
 def is_lower_case(kind: DataType) -> bool:

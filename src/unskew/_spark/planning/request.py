@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField
 
-from unskew._spark.frames.keys import KeyColumns
+from unskew._spark.frames.keys import KeyColumns, place_of
 from unskew._spark.planning.choice import choose, route_for
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.settings import PlanSettings
@@ -96,7 +96,7 @@ class RoutingRequest:
         No such name clashes with another, has a dot or differs from another in case only.
         """
         names = [f"c{place}" for place in range(len(self.rows.columns))]
-        places = [_place(self.rows.columns, name) for name in self.key.column_names]
+        places = [place_of(self.rows, name) for name in self.key.column_names]
         fields = [
             StructField(names[place], field.dataType)
             for place, field in zip(places, self.key.fields, strict=True)
@@ -207,12 +207,6 @@ def plan(
     )
     # A plan always has a forecast, so that every scheme is measured.
     return request.plan_from(request.profile())
-
-
-def _place(columns: Sequence[str], name: str) -> int:
-    if name in columns:
-        return columns.index(name)
-    return [each.lower() for each in columns].index(name.lower())
 
 
 def _workers(rows: DataFrame, scheme: str | Plan, workers: int | None) -> int:

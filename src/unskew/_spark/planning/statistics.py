@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from unskew._spark.frames.grouping import aggregate_by
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.routing.native import by_hash
 from unskew.partitioners import KeyGrouping
@@ -63,18 +64,15 @@ def profile_keys(
     """Run the pass: one job that reads `rows` once, or a `sample` of them."""
     tracked = min(max(COUNTERS // workers, 256), 10_000)
     slim = rows.select(key.hash.alias("hash"), key.any_null.alias("empty"))
-    groups = (
-        (slim if sample is None else slim.sample(sample, 42))
-        .groupBy(by_hash(F.col("hash"), workers).alias("worker"))
-        .agg(
-            F.count(F.lit(1)).alias("rows"),
-            F.count_if("empty").alias("nulls"),
-            F.approx_count_distinct("hash").alias("distinct"),
-            F.expr(f"approx_top_k(hash, {tracked}, {tracked})").alias("top"),
-        )
-        .collect()
+    groups = aggregate_by(
+        slim if sample is None else slim.sample(sample, 42),
+        [by_hash(F.col("hash"), workers).alias("worker")],
+        F.count(F.lit(1)).alias("rows"),
+        F.count_if("empty").alias("nulls"),
+        F.approx_count_distinct("hash").alias("distinct"),
+        F.expr(f"approx_top_k(hash, {tracked}, {tracked})").alias("top"),
     )
-    return _profile(groups, workers, tracked, sample)
+    return _profile(groups.collect(), workers, tracked, sample)
 
 
 def together(one: KeyProfile, other: KeyProfile) -> KeyProfile:

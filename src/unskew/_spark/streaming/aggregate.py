@@ -13,6 +13,7 @@ from pyspark.sql.types import StructField, StructType
 
 from unskew._spark.engine.aggregate_functions import check_collation, exact_text, readable_type
 from unskew._spark.engine.aggregation_plan import AggregationPlan
+from unskew._spark.frames.grouping import keys_are_shown
 from unskew._spark.planning.stream_request import Decision, StreamRequest
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew._spark.streaming.state_store_merge import (
@@ -74,7 +75,8 @@ class StreamAggregation:
         folded = state_partials(states, plan.state, spare=plan.key[0])
         parts = folded.of(slim, plan.key, route.workers)
         done = merged_states(parts, plan.key, plan.state, states, self.mode)
-        return done.select(*plan.keys, *plan.results())
+        shown = plan.keys if keys_are_shown(plan.rows) else []
+        return done.select(*shown, *plan.results())
 
     def __str__(self) -> str:
         """How it runs, in lines."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from unskew._spark.engine.aggregation_plan import AggregationPlan
 from unskew._spark.engine.spark_rules import WorkerSettings
 from unskew._spark.engine.stages import merge_in_bulk
 from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
-from unskew._spark.frames.keys import column, grouped_value
+from unskew._spark.frames.grouping import aggregate_by, shown
+from unskew._spark.frames.keys import column, place_of
 from unskew._spark.planning.request import RoutingRequest
 from unskew.aggregates import Aggregate
 from unskew.partitioners import Need
@@ -33,16 +35,16 @@ def aggregated(
         return _in_python(plan, request)
     if request.scheme == "auto":
         request.left_to_spark("it combines these aggregates before the shuffle")
-        return _shown(rows.groupBy(*plan.keys).agg(*plan.whole()), request)
+        return _named(rows.groupBy(*plan.keys).agg(*plan.whole()), request)
     if plan.has_columns:
         # They cannot be split into partial aggregates: all rows of a key must be in one place.
         results = rows.groupBy(*plan.keys).agg(*plan.whole()).columns
         route = request.needing(Need.WHOLE_KEY).plan().route
         placed, worker = route.place(rows, key, beside=results)
-        return _shown(placed.groupBy(worker, *plan.keys).agg(*plan.whole()).drop(worker), request)
+        return _named(placed.groupBy(worker, *plan.keys).agg(*plan.whole()).drop(worker), request)
     placed, worker = request.plan().route.place(rows, key)
-    partial = placed.groupBy(worker, *plan.keys).agg(*plan.partials())
-    return _shown(partial.groupBy(*plan.keys).agg(*plan.merged()), request)
+    partial = aggregate_by(placed, [F.col(worker), *plan.keys], *plan.partials())
+    return _named(partial.groupBy(*plan.keys).agg(*plan.merged()), request)
 
 
 def _in_python(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
@@ -52,19 +54,20 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
         return done.select(*plan.results())
     states, settings = plan.states(), WorkerSettings.of(plan.rows)
     schema = state_schema(request.key, states)
-    places = tuple(request.columns.index(name) for name in states.columns)
+    places = tuple(place_of(plan.rows, name) for name in states.columns)
     fold = FoldCall(states, places, schema, settings)
     finish = FinishCall(states, schema, settings)
     done = merge_in_bulk(request, request.plan().route, fold, finish)
-    key = request.key
-    keys = [
-        grouped_value(column(f"k{place}"), field.dataType).alias(name)
-        for place, (name, field) in enumerate(zip(key.names, key.fields, strict=True))
-    ]
-    return done.select(*keys, *plan.results(column("results")))
+    results = plan.results(column("results"))
+    if not keys_are_named(plan.rows):
+        return done.select(*results)
+    key = enumerate(zip(request.key.names, request.key.fields, strict=True))
+    keys = [shown(column(f"k{n}"), field.dataType).alias(name) for n, (name, field) in key]
+    return done.select(*keys, *results)
 
 
-def _shown(result: DataFrame, request: RoutingRequest) -> DataFrame:
+def _named(result: DataFrame, request: RoutingRequest) -> DataFrame:
     """A result with the key's columns under the names that the user knows."""
-    key = request.key.names
-    return result.toDF(*key, *result.columns[len(key) :]) if request.key.shown else result
+    if not request.key.shown or not keys_are_named(result):
+        return result
+    return result.toDF(*request.key.names, *result.columns[len(request.key.names) :])

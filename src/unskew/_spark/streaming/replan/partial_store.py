@@ -19,6 +19,7 @@ from unskew._spark.engine.aggregation_plan import AggregationPlan
 from unskew._spark.frames.checksums import PartFile, check_part_files, part_files
 from unskew._spark.frames.fault_points import fault_point
 from unskew._spark.frames.files import DamagedFileError, Files
+from unskew._spark.frames.grouping import aggregate_by
 from unskew._spark.frames.keys import KeyColumns, column
 from unskew._spark.routing.native import by_hash
 from unskew._spark.streaming.replan.store_commits import (
@@ -128,15 +129,15 @@ class PartialStore:
         """How many rows the keys of the newest batch had."""
         *_, newest = commit.folders.values()
         rows = self._read(newest).where(F.col(_ROWS) > 0)
+        hashes = KeyColumns.of(rows, self._keys).hash.alias("hash")
         counted = (
-            rows.groupBy(KeyColumns.of(rows, self._keys).hash.alias("hash"))
-            .agg(F.sum(_ROWS).alias("rows"))
+            aggregate_by(rows, [hashes], F.sum(_ROWS).alias("rows"))
             .withColumn("worker", by_hash(F.col("hash"), workers))
             .persist()
         )
         try:
             top = counted.orderBy(F.desc("rows")).limit(_COUNTED).select("hash", "rows").collect()
-            loads = counted.groupBy("worker").agg(F.sum("rows")).collect()
+            loads = aggregate_by(counted, [F.col("worker")], F.sum("rows")).collect()
         finally:
             counted.unpersist()
         hashed = np.zeros(workers)
@@ -182,7 +183,8 @@ class PartialStore:
         return commit.parts
 
     def _merged(self, parts: Iterable[PartFile], merge: Callable[[Column], Column]) -> DataFrame:
-        return self._read(parts).groupBy(*self._keys).agg(merge(F.col(_STATE)).alias(_STATE))
+        keys = list(map(column, self._keys))
+        return aggregate_by(self._read(parts), keys, merge(F.col(_STATE)).alias(_STATE))
 
     def _read(self, parts: Iterable[PartFile]) -> DataFrame:
         paths = [self.files.path(part.name) for part in parts]
