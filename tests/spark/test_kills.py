@@ -9,10 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from tests.spark.kill_report import outcomes  # noqa: F401 (a fixture)
 
 import unskew
 from unskew.testing import skewed
@@ -38,6 +40,8 @@ def session(machines):
         # Killing ten executors is what this is about, not a broken application.
         "spark.deploy.maxExecutorRetries": "-1",
         "spark.task.maxFailures": "10",
+        # The executors start elsewhere and must find the functions of this file.
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),
     }
     return machines.session(settings)
 
@@ -98,13 +102,13 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_results_are_exact_or_refused(machines, session, rows, kind):
-    outcomes: Counter[str] = Counter()
+def test_results_are_exact_or_refused(machines, session, rows, outcomes, kind):  # noqa: F811
+    seen = outcomes[f"{kind}, while it runs"]
     for number in range(KILLS):
-        outcomes[one_kill(machines, rows, KINDS[kind], number)] += 1
-    print(f"{kind}: {dict(outcomes)}")
-    assert outcomes["wrong"] == 0
-    assert outcomes["exact"] > 0
+        seen[one_kill(machines, rows, KINDS[kind], number)] += 1
+    print(f"{kind}: {dict(seen)}")
+    assert seen["wrong"] == 0
+    assert seen["exact"] > 0
 
 
 def one_kill(machines, rows, work, number) -> str:
