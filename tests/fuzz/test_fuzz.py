@@ -6,6 +6,7 @@ import ast
 import os
 
 import pytest
+from pyspark.sql import Column
 from tests.effort import THOROUGH
 from tests.fuzz.arguments import drawable
 from tests.fuzz.cases import draw_case
@@ -14,7 +15,7 @@ from tests.fuzz.refusals import REASONS, reason_of
 from tests.fuzz.report import Report, script
 from tests.fuzz.run import fuzz
 from tests.fuzz.running import Outcome
-from tests.fuzz.verbs import ways
+from tests.fuzz.verbs import takes, ways
 
 import unskew
 from unskew import aggregates, partitioners
@@ -56,6 +57,22 @@ def test_a_case_is_reduced_to_what_fails():
     small, _ = reduced(case, Outcome("wrong", "rows"), run, tries=200)
     assert small.left.rows <= 2
     assert (small.settings, small.follow_up, small.source) == ((), "nothing", "literals")
+
+
+def test_a_report_can_be_taken_up_again():
+    report = Report(seed=1)
+    for case, verdict in zip(MANY, ["equal", "wrong", "refused", "both fail"], strict=False):
+        report.add(case, Outcome(verdict, "why"))
+    assert Report.from_json(report.to_json()).to_json() == report.to_json()
+
+
+def test_keys_are_computed_where_a_verb_takes_columns():
+    computed = {case.way for case in MANY if " for key in keys]" in case.plain}
+    verbs = [
+        way for way in ways() for name in ("key", "keys") if takes(way.calls[0][1], name, Column)
+    ]
+    assert computed <= {way.name for way in verbs}
+    assert bool(computed) == bool(verbs)
 
 
 def test_refusals_have_a_documented_reason():
