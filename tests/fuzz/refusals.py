@@ -17,6 +17,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "keys that pandas would change on the way to a merge": ("KeyTypeError", r"pandas"),
     "key types that differ between the sides": ("KeyTypeError", r"left and|cast one"),
     "a key column whose name is there twice": ("ParameterError", r"columns named"),
+    "a column that is not there": ("UnknownNameError", r"no column"),
     "an order-dependent route behind a shuffle without checksums": ("RetryError", r""),
     "a plan for other keys or workers": ("ParameterError", r"the plan|this plan"),
     "settings for workers that are not there": ("ParameterError", r"capacities="),

@@ -108,6 +108,8 @@ def _judged(plain: _Answer, ours: _Answer, reference: bool = False) -> Outcome:
     excused = not (reference and isinstance(plain.error, PythonException))
     if ours.error is not None and plain.error is not None and excused:
         return Outcome("both fail", _named(plain.error)[0])
+    if plain.error is not None and _CRASH in str(plain.error):
+        return Outcome("both fail", "Spark crashes")
     if plain.error is not None and ours.error is None:
         return Outcome("wrong", "Spark raises, we do not", str(plain.error)[:300])
     if isinstance(ours.error, UnskewError):
@@ -118,6 +120,10 @@ def _judged(plain: _Answer, ours: _Answer, reference: bool = False) -> Outcome:
         return Outcome("wrong", "schema", f"{plain.schema}\n{ours.schema}")
     rows = difference(plain.rows, ours.rows)
     return Outcome("wrong", "rows", rows) if rows else Outcome("equal")
+
+
+_CRASH = "java.lang.NullPointerException"
+"""A bug of Spark's own (interpreted cogroups by nullable strings have one), and no rule to keep."""
 
 
 def _named(error: BaseException) -> tuple[str, str]:
