@@ -16,6 +16,8 @@ from pyspark.sql.types import (
     DateType,
     DayTimeIntervalType,
     DecimalType,
+    DoubleType,
+    FloatType,
     MapType,
     StringType,
     StructField,
@@ -36,7 +38,8 @@ def schema_of(rows: DataFrame) -> list[str]:
 def rows_of(rows: DataFrame, any_equal: bool) -> Rows:
     """How often each row is there.
 
-    `any_equal`: which of several equal strings of a collation a group shows does not matter.
+    `any_equal`: which of several equal strings of a collation a group shows does not matter, nor
+    the sign of zeros inside arrays.
     """
     named = rows.toDF(*(f"c{place}" for place in range(len(rows.columns))))
     columns = [
@@ -57,8 +60,24 @@ def _exact(column: Column, kind: DataType, any_equal: bool) -> Column:
                 _exact(column[each.name], each.dataType, True).alias(each.name) for each in kind
             ]
             return F.struct(*inner)
+    if any_equal and isinstance(kind, ArrayType) and _has_floats(kind):
+        return F.transform(column, lambda each: _unsigned(each, kind.elementType))
     written = _written(kind)
     return column if written == kind else column.cast(written)
+
+
+def _unsigned(column: Column, kind: DataType) -> Column:
+    """Zeros without their sign, which only compiled plans of Spark drop in the arrays of a key."""
+    if isinstance(kind, FloatType | DoubleType):
+        return column + F.lit(0).cast(kind)
+    if isinstance(kind, StructType):
+        inner = [_unsigned(column[each.name], each.dataType).alias(each.name) for each in kind]
+        return F.struct(*inner)
+    return _exact(column, kind, any_equal=False)
+
+
+def _has_floats(kind: DataType) -> bool:
+    return any(word in kind.simpleString() for word in ("float", "double"))
 
 
 def _written(kind: DataType) -> DataType:

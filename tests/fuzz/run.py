@@ -32,9 +32,9 @@ from tests.fuzz.running import Outcome, run_case
 
 
 def session() -> SparkSession:
-    """Two tasks at once, few of them, and nothing compiled that runs once on twenty rows.
+    """Two tasks at once, few of them, and no stage compiled that runs once on twenty rows.
 
-    Compiled plans are one of the settings that are drawn.
+    Compiled stages are one of the settings that are drawn.
     """
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     settings = {
@@ -47,7 +47,6 @@ def session() -> SparkSession:
             "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC"
         ),
         "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.shuffle.partitions": "3",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.timeType.enabled": "true",

@@ -123,7 +123,7 @@ def _judged(plain: _Answer, ours: _Answer, reference: bool = False) -> Outcome:
 
 
 _CRASH = "java.lang.NullPointerException"
-"""A bug of Spark's own (interpreted cogroups by nullable strings have one), and no rule to keep."""
+"""A bug of Spark's own, and no rule to keep."""
 
 
 def _named(error: BaseException) -> tuple[str, str]:

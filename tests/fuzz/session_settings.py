@@ -23,7 +23,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "spark.sql.timestampType": ("TIMESTAMP_NTZ",),
     "spark.sql.retainGroupColumns": ("false",),
     "spark.sql.codegen.wholeStage": ("true",),
-    "spark.sql.codegen.factoryMode": ("FALLBACK",),
     "spark.sql.join.preferSortMergeJoin": ("false",),
     "spark.sql.execution.useObjectHashAggregateExec": ("false",),
     "spark.sql.legacy.allowHashOnMapType": ("true",),

@@ -62,3 +62,19 @@ def test_keys_that_a_collation_finds_equal_meet(spark):
     right = rows.where("id = 1 and word in ('οδοσ', 'straße', 'ı')")
     joined = unskew.join(left, right, "word", how="full", workers=4, scheme="planned-split")
     assert_same_result(joined, left.join(right, "word", "full"))
+
+
+@pytest.mark.parametrize("scheme", ["auto", "pkg"])
+@pytest.mark.parametrize(
+    "key", ["number", "cast(number as float)", "struct(number, id)", "array(number, null)"]
+)
+def test_zeros_of_keys_have_no_sign(spark, key, scheme):
+    numbers = spark.range(8).selectExpr("if(id % 2 = 0, -0.0D, 0.0D) number", "id % 3 id", "1 one")
+    rows = numbers.selectExpr(f"{key} key", "one").union(
+        numbers.selectExpr(f"if(id = 0, null, {key}) key", "one")
+    )
+    plain = rows.groupBy("key").agg(F.count("one").alias("n"))
+    by = unskew.groupBy(rows, "key", workers=2, scheme=scheme)
+    ours = by.agg(n=unskew.count("one"), top=unskew.top_k("one", 1)).drop("top")
+    assert ours.dtypes == plain.dtypes
+    assert sorted(map(str, ours.collect())) == sorted(map(str, plain.collect()))

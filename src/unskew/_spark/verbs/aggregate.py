@@ -59,7 +59,7 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
     finish = FinishCall(states, schema, settings)
     done = merge_in_bulk(request, request.plan().route, fold, finish)
     results = plan.results(column("results"))
-    if not keys_are_named(plan.rows):
+    if not keys_are_shown(plan.rows):
         return done.select(*results)
     key = enumerate(zip(request.key.names, request.key.fields, strict=True))
     keys = [shown(column(f"k{n}"), field.dataType).alias(name) for n, (name, field) in key]
@@ -68,6 +68,6 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
 
 def _named(result: DataFrame, request: RoutingRequest) -> DataFrame:
     """A result with the key's columns under the names that the user knows."""
-    if not request.key.shown or not keys_are_named(result):
+    if not request.key.shown or not keys_are_shown(result):
         return result
     return result.toDF(*request.key.names, *result.columns[len(request.key.names) :])
