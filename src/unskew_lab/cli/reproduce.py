@@ -19,7 +19,7 @@ from unskew_lab.papers import PAPERS
 from unskew_lab.papers.drawing import can_draw
 from unskew_lab.papers.running import reproduce as run
 from unskew_lab.papers.specification import Setting
-from unskew_lab.papers.table import summary, table
+from unskew_lab.papers.table import summary, tables
 
 PaperName = Annotated[
     str,
@@ -88,7 +88,8 @@ def reproduce(
     if as_json:
         print_json([row for result in results for row in result.as_rows()])
         return
-    console.print(table(chosen.title, results))
+    for grid in tables(chosen.title, results):
+        console.print(grid)
     console.print(f"{summary(results)}. Tables and pictures are in {folder}/")
     if not can_draw():
         console.print(f"No pictures: {MissingExtraError('matplotlib', 'lab')}", markup=False)

@@ -60,6 +60,7 @@ def against_spark(rows: Sequence[Row], prefix: str, schemes: Sequence[str]) -> C
         ratio >= NOISE,
         f"where partial results merge, {spark.removeprefix('Spark: ')} is as level; what it costs "
         "is memory and merging",
+        added=True,
     )
 
 

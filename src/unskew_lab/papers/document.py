@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from unskew_lab.papers import PAPERS
 from unskew_lab.papers.specification import Paper
 
-
-@dataclass(slots=True)
-class ClaimLine:
-    """A claim as measured on the generated stream, and how often it held on real ones."""
-
-    figure: str
-    claim: str
-    found: dict[str, Any] | None = None
-    real: list[tuple[str, bool]] = field(default_factory=list)
+Claims = dict[str, Any]
+"""A claim as a run wrote it."""
 
 
 def papers_page(folder: Path) -> str:
@@ -53,17 +45,16 @@ def _read(path: Path) -> dict[str, Any] | None:
 def _section(
     paper: Paper, command: str, result: dict[str, Any], full: dict[str, Any] | None
 ) -> str:
-    claims = result["claims"]
-    held = sum(row["holds"] for row in claims)
+    theirs, ours = _split(result["claims"])
     size = " --quick" if result["quick"] else ""
-    real = _real_streams(result)
     parts = [
         f"## {paper.title}",
-        f"`{command}{size}`, seed {result['seed']}"
-        f"{_where_real(claims, real)}: {held} of {len(claims)} claims hold.",
-        "\n".join(_table(_lines(claims, real))),
-        "\n".join(_at_full_size(claims, full)),
-        "\n".join(_failures(claims)),
+        f"`{command}{size}`, seed {result['seed']}{_over(theirs)}: "
+        f"{_held(theirs)} of the paper's {len(theirs)} claims hold.",
+        "\n".join(_table(theirs)),
+        "\n".join(_at_full_size(theirs, full)),
+        "\n".join(_failures(result["claims"])),
+        "\n".join(_ours(ours)),
         "\n".join(_choices(paper)),
         "\n".join(_left_out(paper)),
         "\n".join(_slips(paper)),
@@ -71,63 +62,72 @@ def _section(
     return "\n\n".join(part for part in parts if part)
 
 
-def _real_streams(result: dict[str, Any]) -> set[str]:
-    """The real streams that have claims."""
-    about = {row["claim"].partition(": ")[0] for row in result["claims"]}
-    return about & set(result["streams"])
+def _split(claims: Sequence[Claims]) -> tuple[list[Claims], list[Claims]]:
+    """The paper's claims, and those that we add."""
+    added = [row for row in claims if row.get("added")]
+    return [row for row in claims if not row.get("added")], added
 
 
-def _where_real(claims: Sequence[dict[str, Any]], real: set[str]) -> str:
-    """Which figures were measured on real streams too."""
-    figures = {row["figure"]: None for row in claims if row["claim"].partition(": ")[0] in real}
-    if not figures:
-        return ""
-    return f"; with `--data` also on up to {len(real)} real streams (figures {', '.join(figures)})"
+def _held(claims: Sequence[Claims]) -> int:
+    return sum(row["holds"] for row in claims)
 
 
-def _lines(claims: Sequence[dict[str, Any]], real: set[str]) -> list[ClaimLine]:
-    """One line per claim about the generated stream, with the same claims about real ones."""
-    lines: dict[tuple[str, str], ClaimLine] = {}
-    for row in claims:
-        stream, colon, rest = row["claim"].partition(": ")
-        about = rest if colon and stream in real else row["claim"]
-        general = about.removeprefix("WP-like: ")
-        line = lines.setdefault((row["figure"], general), ClaimLine(row["figure"], about))
-        if about is rest:
-            line.real.append((stream, row["holds"]))
-        else:
-            line.claim, line.found = about, row
-    return list(lines.values())
+def _over(claims: Sequence[Claims]) -> str:
+    """Over how many draws, and beside how many real streams."""
+    draws = max((row.get("draws", 1) for row in claims), default=1)
+    streams = {each["stream"] for row in claims for each in row.get("evidence", ())}
+    text = f", {draws} draws of seeds and hash functions" if draws > 1 else ""
+    return text + (f", beside them {len(streams)} real streams (`--data`)" if streams else "")
 
 
-def _table(lines: Sequence[ClaimLine]) -> Iterator[str]:
+def _table(claims: Sequence[Claims]) -> Iterator[str]:
     heads = ["figure", "claim", "paper", "ours", "holds"]
-    if any(line.real for line in lines):
-        heads.append("on real streams")
+    beside = any(row.get("evidence") for row in claims)
+    if beside:
+        heads.append("real streams")
     yield f"| {' | '.join(heads)} |"
     yield "|---" * len(heads) + "|"
-    for line in lines:
-        found = line.found or {"paper": "", "ours": "", "holds": None}
-        verdict = {True: "yes", False: "**no**", None: ""}[found["holds"]]
-        held = sum(holds for _, holds in line.real)
-        real = f"{held} of {len(line.real)}" if line.real else ""
-        if line.real and held < len(line.real):
-            real += f", not {', '.join(name for name, holds in line.real if not holds)}"
-        cells = (line.figure, line.claim, found["paper"], found["ours"], verdict, real)
-        yield f"| {' | '.join(cells[: len(heads)])} |"
+    for row in claims:
+        cells = [row["figure"], row["claim"], row["paper"], row["ours"], _verdict(row)]
+        yield f"| {' | '.join([*cells, *([_beside(row)] if beside else [])])} |"
 
 
-def _at_full_size(claims: Sequence[dict[str, Any]], full: dict[str, Any] | None) -> Iterator[str]:
+def _verdict(row: Claims) -> str:
+    """The verdict, in how many draws it holds, and between what the deciding number lies."""
+    verdict = "yes" if row["holds"] else "**no**"
+    return f"{verdict}{spread_of_draws(row)}"
+
+
+def spread_of_draws(row: Claims) -> str:
+    """In how many draws a claim holds, and the range of the number that decides."""
+    if row.get("draws", 1) == 1:
+        return ""
+    text = f", {row['held']} of {row['draws']} draws"
+    if row["least"] is None:
+        return text
+    return f"{text} ({row['least']:.3g} … {row['most']:.3g})"
+
+
+def _beside(row: Claims) -> str:
+    evidence = row.get("evidence", ())
+    if not evidence:
+        return ""
+    against = [each["stream"] for each in evidence if not each["holds"]]
+    text = f"{len(evidence) - len(against)} of {len(evidence)}"
+    return f"{text}, not {', '.join(against)}" if against else text
+
+
+def _at_full_size(claims: Sequence[Claims], full: dict[str, Any] | None) -> Iterator[str]:
     if full is None:
         return
-    held = sum(row["holds"] for row in full["claims"])
+    theirs, _ = _split(full["claims"])
     quick = {(row["figure"], row["claim"]): row["holds"] for row in claims}
     other = [
-        row for row in full["claims"]
+        row for row in theirs
         if quick.get((row["figure"], row["claim"]), row["holds"]) != row["holds"]
     ]  # fmt: skip
     yield (
-        f"At full size, without real streams: {held} of {len(full['claims'])} hold. "
+        f"At full size, without real streams: {_held(theirs)} of {len(theirs)} hold. "
         + ("These have another verdict than above:" if other else "No verdict is another.")
     )
     if other:
@@ -137,13 +137,21 @@ def _at_full_size(claims: Sequence[dict[str, Any]], full: dict[str, Any] | None)
         yield f"- {row['figure']}, {row['claim']}: {verdict} ({row['ours']})"
 
 
-def _failures(claims: Sequence[dict[str, Any]]) -> Iterator[str]:
-    reasons = dict.fromkeys(
-        f"- {row['figure']}: {row['why']}" for row in claims if not row["holds"] and row["why"]
-    )
+def _failures(claims: Sequence[Claims]) -> Iterator[str]:
+    """Every reason once, with the figures whose claims do not hold for it."""
+    reasons: dict[str, list[str]] = {}
+    for row in claims:
+        if row["why"] and not row["holds"] and row["figure"] not in reasons.get(row["why"], []):
+            reasons.setdefault(row["why"], []).append(row["figure"])
     if reasons:
         yield "Likely reasons where a claim does not hold:\n"
-        yield from reasons
+        yield from (f"- {', '.join(figures)}: {why}" for why, figures in reasons.items())
+
+
+def _ours(claims: Sequence[Claims]) -> Iterator[str]:
+    if claims:
+        yield f"What we add to the paper, {_held(claims)} of {len(claims)} hold:\n"
+        yield from _table(claims)
 
 
 def _choices(paper: Paper) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from unskew_lab.papers.plot import Line, Panel
-from unskew_lab.papers.specification import Row, Value
+from unskew_lab.papers.specification import Claim, Row, Value
 
 
 def where(rows: Sequence[Row], **wanted: Value) -> list[Row]:
@@ -32,6 +33,17 @@ def by_stream(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     [('WP', [{'stream': 'WP', 'z': 1}]), ('TW', [{'stream': 'TW', 'z': 2}])]
     """
     return [(str(name), where(rows, stream=name)) for name in distinct(rows, "stream")]
+
+
+def each_stream(
+    rows: Sequence[Row], claims_of: Callable[[str, list[Row]], Sequence[Claim]]
+) -> list[Claim]:
+    """The claims about every stream, each with the stream's name before it."""
+    return [
+        replace(claim, claim=f"{name}: {claim.claim}")
+        for name, here in by_stream(rows)
+        for claim in claims_of(name, here)
+    ]
 
 
 def numbers(rows: Sequence[Row], column: str) -> list[float]:

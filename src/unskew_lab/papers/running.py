@@ -9,15 +9,17 @@ import csv
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from unskew.display import csv_cell
 from unskew_lab.papers.drawing import can_draw, draw
-from unskew_lab.papers.specification import Cell, Claim, Figure, Paper, Row, Setting, Value
+from unskew_lab.papers.judging import judged, median_rows, with_evidence
+from unskew_lab.papers.specification import Cell, Claim, Figure, Paper, Row, Setting
 
 Progress = Callable[[str, int, int], None]
 """Called with the figure's name, how many of its cells are done, and of how many."""
@@ -30,7 +32,7 @@ class FigureResult:
     figure: Figure
     claims: Sequence[Claim]
 
-    def as_rows(self) -> list[dict[str, Value]]:
+    def as_rows(self) -> list[dict[str, object]]:
         """The claims in the form that `--json` prints."""
         return [{"figure": self.figure.name, **asdict(claim)} for claim in self.claims]
 
@@ -51,8 +53,9 @@ def reproduce(
     (out / "cells").mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         try:
-            started = _start(pool, figures, setting, out / "cells")
-            results = [_finish(each, started[each.name], out, progress) for each in figures]
+            measured = _Measurements(pool, out / "cells")
+            started = [_Started.of(each, setting, measured) for each in figures]
+            results = [each.finish(out, progress) for each in started]
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -65,19 +68,72 @@ def reproduce(
     return results
 
 
-def _start(
-    pool: ThreadPoolExecutor, figures: Sequence[Figure], setting: Setting, store: Path
-) -> dict[str, list[Future[Sequence[Row]]]]:
-    """Queue every distinct cell once, in the order of the figures."""
-    queued: dict[str, Future[Sequence[Row]]] = {}
-    started: dict[str, list[Future[Sequence[Row]]]] = {}
-    for figure in figures:
-        cells = figure.cells(setting)
+@dataclass(slots=True)
+class _Measurements:
+    """Every distinct cell once, however many figures and draws ask for it."""
+
+    pool: ThreadPoolExecutor
+    store: Path
+    queued: dict[str, Future[Sequence[Row]]] = field(default_factory=dict)
+
+    def start(self, cells: Sequence[Cell]) -> list[Future[Sequence[Row]]]:
         for cell in cells:
-            if repr(cell) not in queued:
-                queued[repr(cell)] = pool.submit(_recall_or_measure, cell, store)
-        started[figure.name] = [queued[repr(cell)] for cell in cells]
-    return started
+            if repr(cell) not in self.queued:
+                self.queued[repr(cell)] = self.pool.submit(_recall_or_measure, cell, self.store)
+        return [self.queued[repr(cell)] for cell in cells]
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A figure whose cells are being measured: those of every draw, and of every real stream."""
+
+    figure: Figure
+    draws: Sequence[Sequence[Future[Sequence[Row]]]]
+    real: Mapping[str, Sequence[Future[Sequence[Row]]]]
+
+    @classmethod
+    def of(cls, figure: Figure, setting: Setting, measured: _Measurements) -> _Started:
+        """Queue the cells of a figure."""
+        draws = [measured.start(figure.cells(setting.drawn(draw))) for draw in range(figure.draws)]
+        real = figure.real(setting) if figure.real and setting.data else {}
+        return cls(figure, draws, {name: measured.start(cells) for name, cells in real.items()})
+
+    def finish(self, out: Path, progress: Progress) -> FigureResult:
+        """Wait for the cells, then write the table and the picture of the medians."""
+        figure = self.figure
+        steps = _Steps(figure.name, progress, [*self.draws, *self.real.values()])
+        draws = [steps.through(cells) for cells in self.draws]
+        real = {name: steps.through(cells) for name, cells in self.real.items()}
+        path = out / f"figure-{figure.name}"
+        labelled = draws[0] if len(draws) == 1 else [
+            {"draw": number, **row} for number, rows in enumerate(draws) for row in rows
+        ]  # fmt: skip
+        _write_csv(
+            path.with_suffix(".csv"), [*labelled, *(r for rows in real.values() for r in rows)]
+        )
+        if figure.plot is not None and can_draw():
+            draw(figure.plot(median_rows(draws)), path)
+        return FigureResult(figure, with_evidence(figure, judged(figure, draws), real))
+
+
+class _Steps:
+    """Tells how many cells of a figure are done."""
+
+    def __init__(
+        self, name: str, progress: Progress, parts: Sequence[Sequence[Future[Sequence[Row]]]]
+    ) -> None:
+        self._tell = partial(progress, name)
+        self._all = sum(len(part) for part in parts)
+        self._done = 0
+        self._tell(0, self._all)
+
+    def through(self, cells: Sequence[Future[Sequence[Row]]]) -> list[Row]:
+        rows: list[Row] = []
+        for cell in cells:
+            rows.extend(cell.result())
+            self._done += 1
+            self._tell(self._done, self._all)
+        return rows
 
 
 def _recall_or_measure(cell: Cell, store: Path) -> Sequence[Row]:
@@ -93,22 +149,6 @@ def _recall_or_measure(cell: Cell, store: Path) -> Sequence[Row]:
     rows = cell.measure()
     _write_json(path, {"cell": repr(cell), "rows": list(rows)})
     return rows
-
-
-def _finish(
-    figure: Figure, cells: Sequence[Future[Sequence[Row]]], out: Path, progress: Progress
-) -> FigureResult:
-    """Wait for a figure's cells, then write its table and picture."""
-    rows: list[Row] = []
-    progress(figure.name, 0, len(cells))
-    for done, cell in enumerate(cells, start=1):
-        rows.extend(cell.result())
-        progress(figure.name, done, len(cells))
-    path = out / f"figure-{figure.name}"
-    _write_csv(path.with_suffix(".csv"), rows)
-    if figure.plot is not None and can_draw():
-        draw(figure.plot(rows), path)
-    return FigureResult(figure, figure.claims(rows))
 
 
 def _write_csv(path: Path, rows: Sequence[Row]) -> None:

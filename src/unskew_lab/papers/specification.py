@@ -1,5 +1,7 @@
 """The parts of a reproduced paper: figures, the cells they are measured in, and claims.
 
+A figure is measured over several *draws*: other seeds of the streams and other hash functions.
+
 A *cell* is one small frozen description of a measurement; its printed form names its result on
 disk, so a stopped run resumes where it was and figures that share a cell measure it once.
 """
@@ -7,7 +9,7 @@ disk, so a stopped run resumes where it was and figures that share a cell measur
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -21,11 +23,19 @@ Row = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The user's settings: full or quick size, a folder of real key streams, a seed."""
+    """The user's settings: full or quick size, a folder of real key streams, a seed.
+
+    `draw` is the number of the hash function; each draw has a seed of its own, too.
+    """
 
     quick: bool = False
     data: Path | None = None
     seed: int = 42
+    draw: int = 0
+
+    def drawn(self, draw: int) -> Setting:
+        """The same with another seed and another hash function."""
+        return replace(self, seed=self.seed + draw, draw=draw)
 
     def streams(self) -> list[Path]:
         """The files of the real key streams, by name."""
@@ -41,6 +51,15 @@ class Cell(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """A claim tried on a real stream: it stands beside the verdict and does not decide it."""
+
+    stream: str
+    ours: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """What the paper says, what we found, and whether they agree.
 
@@ -52,6 +71,19 @@ class Claim:
     ours: str
     holds: bool
     why: str = ""
+    value: float | None = None
+    """The number that decides, if there is one; of several, the one furthest on the wrong side."""
+    added: bool = False
+    """Whether we say so, and not the paper."""
+    always: bool = False
+    """Whether a single draw that contradicts it is enough: theorems and bounds."""
+    draws: int = 1
+    held: int | None = None
+    """In how many of the draws it holds."""
+    least: float | None = None
+    most: float | None = None
+    """The range of `value` over the draws."""
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +97,10 @@ class Figure:
     plot: Callable[[Sequence[Row]], Plot] | None = None
     choices: str = ""
     """What we took where the paper is silent."""
+    draws: int = 1
+    """Over how many draws it is measured; one where nothing is drawn, or only time is taken."""
+    real: Callable[[Setting], Mapping[str, Sequence[Cell]]] | None = None
+    """The cells that try the claims on real streams, by the name of the stream."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,27 +4,37 @@ from pathlib import Path
 from unskew_lab.papers.document import papers_page
 
 
-def claim(text: str, holds: bool, why: str = "") -> dict[str, object]:
-    return {"figure": "8", "claim": text, "paper": "p", "ours": "o", "holds": holds, "why": why}
+def claim(text: str, holds: bool, why: str = "", **more: object) -> dict[str, object]:
+    found = {"figure": "8", "claim": text, "paper": "p", "ours": "o", "holds": holds, "why": why}
+    return {**found, **more}
 
 
-def test_real_streams_are_gathered_behind_the_generated_one(tmp_path: Path) -> None:
+def test_claims_count_apart_from_what_we_add_and_from_real_streams(tmp_path: Path) -> None:
+    beside = [
+        {"stream": "words", "ours": "w", "holds": True},
+        {"stream": "clicks", "ours": "c", "holds": False},
+    ]
+    drawn = {"draws": 11, "held": 9, "least": 0.5, "most": 2.0}
     result = {
         "paper": "consistent-grouping",
         "quick": True,
         "seed": 1,
-        "streams": ["words", "clicks"],
         "claims": [
-            claim("WP-like: queues grow", True),
-            claim("words: queues grow", True),
-            claim("clicks: queues grow", False, "they are short"),
+            claim("queues grow", True, evidence=beside, **drawn),
+            claim("queues shrink", False, "they are short"),
+            {**claim("queues vanish", False, "they are short"), "figure": "9"},
+            claim("ours is better", True, added=True),
         ],
     }
     (tmp_path / "consistent-grouping.json").write_text(json.dumps(result))
     page = papers_page(tmp_path)
-    assert "2 of 3 claims hold" in page
-    assert "| 8 | WP-like: queues grow | p | o | yes | 1 of 2, not clicks |" in page
-    assert "- 8: they are short" in page
+    assert "11 draws of seeds and hash functions, beside them 2 real streams" in page
+    assert "1 of the paper's 3 claims hold" in page
+    verdict = "yes, 9 of 11 draws (0.5 … 2)"
+    assert f"| 8 | queues grow | p | o | {verdict} | 1 of 2, not clicks |" in page
+    assert "- 8, 9: they are short" in page
+    assert page.count("they are short") == 1
+    assert "What we add to the paper, 1 of 1 hold:" in page
     assert "Fig 12" in page  # what was left out
     assert "Partial Key" not in page
 
