@@ -59,7 +59,7 @@ def commands():
         yield with_words(f"{SIMULATE} {STREAM} --set", setting)
     for scheme, settings in {
         "planned-split": ["keys=1", "counts=1", "mode=x", "interval=0", "counters=0", "epsilon=0"],
-        "cg": ["virtual=0", "virtual=99999999999", "epsilon=nan"],
+        "cg": ["virtual=-1", "virtual=99999999999", "epsilon=nan", "window=-1", "eager=x"],
         "ring": ["replicas=0", "replicas=99999999999", "arcs=3"],
         "posg": ["window=0", "delta=1", "epsilon=2", "seed=-1", "clock=x"],
         "routing-table": ["base=kg", "max_entries=-1"],
@@ -71,6 +71,9 @@ def commands():
     for number in ("0", "-1", "nan", "inf", "x"):
         yield with_words(f"{SIMULATE} {STREAM} --rate", number)
         yield with_words(f"{SIMULATE} {STREAM} --rate 0.8 --aggregate", number)
+    for setting in ("", "busy", "busy=x", "busy=0.5", "idle=-1", "slot=0", "by=x", "nonsense=1"):
+        yield with_words(f"{SIMULATE} {STREAM} --rate 0.8 --signals", setting)
+    yield with_words(f"{SIMULATE} {STREAM} --signals", "busy=0.9")
     for text in ("", "x"):
         yield with_words(f"{SIMULATE} {STREAM} --service", text)
         yield with_words(f"compare --workers 4 {STREAM} --need", text)

@@ -60,6 +60,7 @@ def _with_settings() -> list[Partitioner]:
         RandomChoices(7, distinct=False),
         ConsistentGrouping(7, virtual=1),
         ConsistentGrouping(7, distinct=False),
+        ConsistentGrouping(7, window=13),
         ConsistentRing(7, replicas=1, arcs=8),
         OfflineGreedy(7, counts),
         PlannedSplit(7, counts=counts),

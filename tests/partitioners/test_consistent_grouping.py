@@ -43,6 +43,31 @@ def test_the_newest_signal_of_a_worker_counts():
     assert virtual_workers(router, 2) == [5, 3]
 
 
+@pytest.mark.parametrize(("eager", "left"), [(False, 97), (True, 93)])
+def test_a_worker_that_stays_busy_gives_one_two_four(eager, left):
+    router = ConsistentGrouping(2, virtual=100, eager=eager).router()
+    for _ in range(3):
+        router.learn(report(busy=[0], idle=[1]))
+    assert virtual_workers(router, 2) == [left, 200 - left]
+
+
+def test_a_worker_that_was_not_busy_in_between_starts_with_one_again():
+    router = ConsistentGrouping(3, virtual=100).router()
+    router.learn(report(busy=[0], idle=[1]))
+    router.learn(report(idle=[1]))
+    router.learn(report(idle=[1]))
+    router.learn(report(busy=[0]))
+    assert virtual_workers(router, 3) == [98, 102, 100]
+
+
+def test_a_busy_worker_gives_at_most_a_tenth_at_a_time():
+    router = ConsistentGrouping(2, virtual=100).router()
+    for _ in range(20):
+        before = virtual_workers(router, 2)[0]
+        router.learn(report(busy=[0], idle=[1]))
+        assert before - virtual_workers(router, 2)[0] <= max(1, before // 10)
+
+
 def test_a_worker_that_stays_busy_probes_one_that_is_not():
     router = ConsistentGrouping(3, virtual=4).router()
     router.learn(report(busy=[2]))
@@ -57,11 +82,19 @@ def test_without_probing_it_waits_on():
     assert virtual_workers(router, 3) == [4, 4, 4]
 
 
-def test_nobody_is_probed_while_all_are_busy():
+def test_while_all_are_busy_the_one_that_said_so_longest_ago_is_probed():
     router = ConsistentGrouping(3, virtual=4).router()
+    router.learn(report(busy=[0, 1]))
+    router.learn(report(busy=[2]))
+    router.learn(report(busy=[2]))  # 0 and 1 wait; 0's signal is the older one
+    assert virtual_workers(router, 3) == [5, 4, 3]
+
+
+def test_a_single_worker_has_nobody_to_probe():
+    router = ConsistentGrouping(1, virtual=4).router()
     for _ in range(3):
-        router.learn(report(busy=[0, 1, 2]))
-    assert virtual_workers(router, 3) == [4, 4, 4]
+        router.learn(report(busy=[0]))
+    assert virtual_workers(router, 1) == [4]
 
 
 @settings(max_examples=100)
@@ -94,5 +127,28 @@ def test_sources_have_maps_of_their_own():
 
 
 def test_at_least_one_virtual_worker():
-    with pytest.raises(ParameterError, match="virtual=0"):
-        ConsistentGrouping(2, virtual=0)
+    with pytest.raises(ParameterError, match="virtual=-1"):
+        ConsistentGrouping(2, virtual=-1)
+
+
+def test_without_a_number_a_virtual_worker_is_at_most_a_twentieth_of_a_worker():
+    assert ConsistentGrouping(2).virtual == 20
+    assert ConsistentGrouping(100) == ConsistentGrouping(100, virtual=40)
+
+
+def test_a_window_levels_what_came_last():
+    """After a long hot spell of one key, all workers are level in the rows that follow."""
+    spell = np.zeros(200_000, dtype=np.uint64)
+    after = np.random.default_rng(1).integers(0, 2**64, 4_000, dtype=np.uint64)
+    found = {}
+    for window in (0, 1_000):
+        router = ConsistentGrouping(10, virtual=20, window=window).router()
+        router.route(spell)
+        loads = np.bincount(router.route(after), minlength=10)
+        found[window] = loads.max() / loads.mean()
+    assert found[1_000] < 1.05 < found[0]
+
+
+def test_a_window_must_not_be_negative():
+    with pytest.raises(ParameterError, match="window=-1"):
+        ConsistentGrouping(2, window=-1)

@@ -15,7 +15,7 @@ from unskew.workloads import ZipfStream
 
 def test_a_source_hears_a_worker_only_with_the_acknowledgement_of_its_own_row() -> None:
     workers = Workers(np.array([1.0, 1.0]), sources=2)
-    routers = [ConsistentGrouping(2).router() for _ in range(2)]
+    routers = [ConsistentGrouping(2, virtual=10).router() for _ in range(2)]
     board = SignalBoard(Signalling(slot=10.0), workers, routers)
     # Twelve rows of source 0 and 1 to worker 0; nothing goes to worker 1.
     workers.accept(np.zeros(12), np.zeros(12, dtype=np.int32), np.ones(1), first_source=0)
@@ -80,7 +80,7 @@ def test_signals_by_queue_length() -> None:
 def test_no_signals_on_level_machines() -> None:
     result = run(ConsistentGrouping(10), "equal", rows=300_000)
     assert result.signals_raised == 0
-    assert result.samples[-1].virtual.tolist() == [10] * 10
+    assert result.samples[-1].virtual.tolist() == [20] * 10
 
 
 @pytest.mark.parametrize("wrong", [{"slot": 0.0}, {"idle": 0.9}, {"by": "mood"}])
@@ -94,3 +94,18 @@ def test_wrong_traffic_is_refused() -> None:
         Traffic(rate=0)
     with pytest.raises(ParameterError, match="per-key"):
         Traffic(service="sometimes")
+
+
+def test_while_all_are_above_the_busy_threshold_queues_do_not_grow() -> None:
+    """At 88 % load everybody is busy: the last clause of section V-A keeps moving them."""
+    result = run(ConsistentGrouping(10), rows=3_000_000, traffic=Traffic(rate=0.88))
+    assert result.queue.max() < 100
+
+
+def test_eager_workers_follow_machines_that_change() -> None:
+    slow, fast = (
+        run(ConsistentGrouping(10, virtual=100, eager=eager), "3x5; 5x4@700000")
+        for eager in (False, True)
+    )
+    peaks = [max(int(each.queue.max()) for each in found.samples) for found in (slow, fast)]
+    assert peaks[1] < 0.5 * peaks[0]

@@ -26,7 +26,7 @@ from unskew.cli.options import (
     Zipf,
 )
 from unskew.cli.outputs import check_extra, check_out_file
-from unskew.cli.settings import machines_from, partitioner_for, stream_from
+from unskew.cli.settings import machines_from, on_machines, partitioner_for, stream_from
 from unskew.cli.terminal import console, figure, print_json, progress_bar, waiting
 from unskew.errors import UnknownNameError
 from unskew.partitioners import ALL, Need
@@ -91,6 +91,8 @@ def compare(
     names = [name for name in ALL if name not in UNPLANNED]
     with waiting("Preparing the stream"):
         every = {name: partitioner_for(name, workers, {}, stream) for name in names}
+        if machines:
+            every = {name: on_machines(each, machines[0], ()) for name, each in every.items()}
         schemes = legal(every, wanted)
     found: list[Found] = []
     total = stream.messages * len(schemes)

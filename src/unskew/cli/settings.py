@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import cast
 
 from unskew.errors import ParameterError
-from unskew.partitioners import Partitioner, scheme_named
+from unskew.partitioners import ConsistentGrouping, Partitioner, scheme_named
 from unskew.partitioners.contract import check_workers
 from unskew.partitioners.serialization import build
+from unskew.partitioners.serialization import parse_settings as parse_fields
 from unskew.simulator.arrivals import Service, Traffic
 from unskew.simulator.cluster import Cluster
+from unskew.simulator.signalling import Signalling
 from unskew.sketches.key_counts import KeyCounts
 from unskew.workloads import FileStream, LogNormalStream, Stream, ZipfStream
 
@@ -75,6 +77,26 @@ def stream_from(
         return ZipfStream(zipf, keys, messages, seed)
     mu, sigma = _two_numbers(lognormal or "")
     return LogNormalStream(mu, sigma, messages, seed)
+
+
+def signalling_from(words: Sequence[str], queues: bool) -> Signalling:
+    """When workers signal; raises if there are no queues to signal for."""
+    if words and not queues:
+        raise ParameterError(
+            "--signals requires the queueing simulation; add --rate or --capacities"
+        )
+    settings = parse_settings(words, "--signals", "busy=0.9")
+    return Signalling(**parse_fields("--signals", Signalling, settings))
+
+
+def on_machines(
+    partitioner: Partitioner, cluster: Cluster, settings: Container[str]
+) -> Partitioner:
+    """Consistent grouping forgets on machines that differ, unless its window was given."""
+    differ = any(len(set(phase.capacities)) > 1 for phase in cluster.phases)
+    if differ and isinstance(partitioner, ConsistentGrouping) and "window" not in settings:
+        return partitioner.forgetting()
+    return partitioner
 
 
 def _two_numbers(text: str) -> tuple[float, float]:

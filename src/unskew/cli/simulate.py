@@ -23,7 +23,14 @@ from unskew.cli.options import (
     Workers,
     Zipf,
 )
-from unskew.cli.settings import machines_from, parse_settings, partitioner_for, stream_from
+from unskew.cli.settings import (
+    machines_from,
+    on_machines,
+    parse_settings,
+    partitioner_for,
+    signalling_from,
+    stream_from,
+)
 from unskew.cli.terminal import console, figure, print_json, progress_bar, waiting
 from unskew.errors import ParameterError
 from unskew.partitioners import ALL
@@ -39,6 +46,8 @@ Examples:
   unskew simulate --input clicks.parquet --key user_id --scheme cg --workers 64 --set virtual=100
 
   unskew simulate --zipf 1.0 --scheme cg --workers 10 --capacities 3x5 --rate 0.8
+
+  unskew simulate --zipf 1.0 --scheme cg --workers 9 --rate 0.9 --signals by=queue
 """
 
 Scheme = Annotated[
@@ -52,6 +61,15 @@ Settings = Annotated[
 Aggregate = Annotated[
     float | None,
     typer.Option(help="With queues: seconds between flushes of partial states."),
+]
+
+Signals = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="With queues: when workers signal. slot=60, busy=0.85, idle=0.75, by=queue, "
+        "queue-capacity=1024.",
+    ),
 ]
 
 
@@ -71,6 +89,7 @@ def simulate(
     rate: Rate = None,
     service: ServiceTime = None,
     aggregate: Aggregate = None,
+    signals: Signals = None,
     as_json: Json = False,
 ) -> None:
     """Route a stream by a scheme; report balance and replicas, and latency with queues."""
@@ -86,11 +105,16 @@ def simulate(
         raise ParameterError(
             "source-by=key works without queues only; remove --capacities, --rate and --service"
         )
+    signalling = signalling_from(signals or [], queues=machines is not None)
     with waiting("Preparing the stream"):
         partitioner = partitioner_for(scheme, workers, wanted, stream)
+    if machines:
+        partitioner = on_machines(partitioner, machines[0], wanted)
     with progress_bar("Routing", stream.messages, shown=not as_json) as advance:
         if machines:
-            result = what_if(partitioner, stream, *machines, sources, aggregate, advance)
+            result = what_if(
+                partitioner, stream, *machines, sources, aggregate, advance, signalling
+            )
         else:
             result = count(partitioner, stream, sources, source_by, advance).as_dict()
     if as_json:
@@ -101,6 +125,8 @@ def simulate(
     for name, value in result.items():
         table.add_row(name, figure(value))
     console.print(table)
+    if partitioner.scheme == "cg" and not machines:
+        console.print("Without queues nobody signals: this is porc over virtual workers.")
 
 
 simulate.__doc__ = f"{simulate.__doc__}\n{EXAMPLES}"

@@ -30,6 +30,7 @@ def what_if(
     sources: int = 1,
     aggregate_every: float | None = None,
     progress: Callable[[int], None] = lambda rows: None,
+    signalling: Signalling | None = None,
 ) -> dict[str, object]:
     """Simulate with queues; the fields of routing alone, and those that need time.
 
@@ -45,7 +46,7 @@ def what_if(
     """
     keys = PairSet()
     seconds = stream.messages / (traffic.rate * cluster.total)
-    signalling = Signalling()
+    signalling = signalling or Signalling()
     started = time.perf_counter()
     result = simulate_queueing(
         _watched(stream, keys, progress),

@@ -110,7 +110,7 @@ class VirtualWorkers:
     @classmethod
     def of(cls, workers: int) -> VirtualWorkers:
         """Start with equally many virtual workers each."""
-        return cls(ConsistentGrouping(workers, VIRTUAL).router())
+        return cls(ConsistentGrouping(workers, VIRTUAL, eager=False).router())
 
     @property
     def workers(self) -> int:
