@@ -19,7 +19,7 @@ from unskew.simulator.signalling import Signalling
 from unskew.simulator.timeline import Sample
 from unskew.sketches.key_counts import KeyCounts
 from unskew.workloads import FileStream, Stream
-from unskew_lab.papers.specification import Row
+from unskew_lab.papers.specification import Row, Value
 
 KEPT_SAMPLES = 240
 
@@ -113,12 +113,21 @@ class Queued:
         ).samples
 
     def measure(self) -> Sequence[Row]:
-        """Up to 240 samples of a slot each, equally spaced, the last one included."""
-        samples = self.run()
-        kept = np.linspace(0, len(samples) - 1, min(KEPT_SAMPLES, len(samples)))
-        return [self._row(samples[int(i)]) for i in np.rint(kept)]
+        """Up to 240 samples of a slot each, equally spaced, the last one included.
 
-    def _row(self, sample: Sample) -> Row:
+        `settled` is the spread of the utilisations over the last tenth, taken as a whole.
+        """
+        samples = self.run()
+        end = samples[-max(1, round(0.1 * len(samples))) :]
+        utilisation = np.mean([sample.utilisation for sample in end], axis=0)
+        settled = float(utilisation.max() - utilisation.min())
+        peak = max(int(sample.queue.max()) for sample in samples)
+        kept = np.linspace(0, len(samples) - 1, min(KEPT_SAMPLES, len(samples)))
+        return [
+            {**self._row(samples[int(i)]), "settled": settled, "peak": peak} for i in np.rint(kept)
+        ]
+
+    def _row(self, sample: Sample) -> dict[str, Value]:
         queue, latency = sample.queue, sample.latency
         return {
             "stream": self.name,
@@ -136,18 +145,3 @@ class Queued:
             "throughput": sample.throughput,
             "replicas": sample.replicas,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The spread of the utilisations over the last tenth of a run, taken as a whole."""
-
-    queued: Queued
-
-    def measure(self) -> Sequence[Row]:
-        """One row."""
-        samples = self.queued.run()
-        end = samples[-max(1, round(0.1 * len(samples))) :]
-        utilisation = np.mean([sample.utilisation for sample in end], axis=0)
-        spread = float(utilisation.max() - utilisation.min())
-        return [{"settled": self.queued.name, "spread": spread}]

@@ -1,17 +1,27 @@
-"""Generated streams in place of data sets that are not public, with the same hottest key."""
+"""Generated streams in place of data sets that are not public, with the same hottest key.
+
+Each draw hashes the keys by another function, as if a scheme had another hash.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+
+from unskew.kernels import KeyHashes
+from unskew.kernels.mixing import salt_all
 from unskew.workloads import LogNormalStream, Stream, ZipfStream, zipf_probabilities
 from unskew_lab.papers.cells import Repeated, real
-from unskew_lab.papers.specification import Setting
+from unskew_lab.papers.specification import Cell, Setting
 
 WIKIPEDIA_TOP = 0.0932
 TWITTER_TOP = 0.0267
 REAL_STREAMS = 6
+_FIRST_SALT = 0x64726177
+"""Schemes salt keys with small numbers for their further choices; draws use others."""
 
 
 @cache
@@ -36,23 +46,61 @@ def size(setting: Setting, quick: int = 1_000_000, full: int = 10_000_000) -> in
     return quick if setting.quick else full
 
 
-def wikipedia(setting: Setting, messages: int | None = None) -> ZipfStream:
+@dataclass(frozen=True, slots=True)
+class Rehashed:
+    """A stream whose keys are hashed by the function with the number `draw`."""
+
+    stream: Stream
+    draw: int
+
+    @property
+    def messages(self) -> int:
+        """How many rows there are."""
+        return self.stream.messages
+
+    def chunks(self) -> Iterator[KeyHashes]:
+        """The key hashes of all rows, in order."""
+        salt = np.uint64(_FIRST_SALT + self.draw)
+        return (salt_all(chunk, salt) for chunk in self.stream.chunks())
+
+
+def zipf(setting: Setting, exponent: float, keys: int, messages: int) -> Rehashed:
+    """Zipf keys of one draw."""
+    return Rehashed(ZipfStream(exponent, keys, messages, setting.seed), setting.draw)
+
+
+def wikipedia(setting: Setting, messages: int | None = None) -> Rehashed:
     """Like WP: the hottest page has 9.32 % of the visits."""
     keys = 100_000 if setting.quick else 1_000_000
-    rows = messages or size(setting)
-    return ZipfStream(exponent_for(WIKIPEDIA_TOP, keys), keys, rows, setting.seed)
+    return zipf(setting, exponent_for(WIKIPEDIA_TOP, keys), keys, messages or size(setting))
 
 
-def twitter(setting: Setting) -> ZipfStream:
+def twitter(setting: Setting) -> Rehashed:
     """Like TW: the hottest word has 2.67 %."""
     keys = 100_000 if setting.quick else 1_000_000
-    return ZipfStream(exponent_for(TWITTER_TOP, keys), keys, size(setting), setting.seed)
+    return zipf(setting, exponent_for(TWITTER_TOP, keys), keys, size(setting))
 
 
-def lognormal(setting: Setting, number: int) -> LogNormalStream:
+def lognormal(setting: Setting, number: int, messages: int = 10_000_000) -> Rehashed:
     """LN₁ or LN₂, as the paper gives them."""
     mu, sigma = ((1.789, 2.366), (2.245, 1.133))[number - 1]
-    return LogNormalStream(mu, sigma, 10_000_000, setting.seed)
+    return Rehashed(LogNormalStream(mu, sigma, messages, setting.seed), setting.draw)
+
+
+def on_reals(
+    cells: Callable[[Setting, str, Stream], Sequence[Cell]],
+    messages: Callable[[Setting], int] | None = None,
+    most: int | None = REAL_STREAMS,
+) -> Callable[[Setting], dict[str, Sequence[Cell]]]:
+    """The cells of a figure for each of the largest real streams."""
+
+    def every(setting: Setting) -> dict[str, Sequence[Cell]]:
+        rows = messages(setting) if messages else None
+        return {
+            name: cells(setting, name, stream) for name, stream in named_reals(setting, rows, most)
+        }
+
+    return every
 
 
 def named_reals(

@@ -1,7 +1,8 @@
 """Every figure of every paper: small, end to end; and in its quick size by hand."""
 
+import json
 import sys
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from unskew_lab.papers.partial_key_grouping import tables
 from unskew_lab.papers.running import reproduce
 from unskew_lab.papers.specification import Paper, Setting
 
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
 OURS = [PAPERS[name] for name in ("consistent-grouping", "partial-key-grouping")]
 every_paper = pytest.mark.parametrize("paper", OURS, ids=lambda paper: paper.name)
 
@@ -45,6 +47,11 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
+def two_draws(paper: Paper, name: str) -> Paper:
+    """One figure of a paper over fewer draws."""
+    return replace(paper, figures=tuple(replace(each, draws=2) for each in paper.pick(name)))
+
+
 @every_paper
 def test_figures_have_names_of_their_own(paper: Paper) -> None:
     names = [figure.name for figure in paper.figures]
@@ -56,7 +63,7 @@ def test_figures_have_names_of_their_own(paper: Paper) -> None:
 def test_cells_are_descriptions_that_can_be_told_apart(paper: Paper, quick: bool) -> None:
     for figure in paper.figures:
         cells = figure.cells(Setting(quick=quick))
-        assert cells
+        assert cells or figure.name == "table-1-slashdot"  # which needs the data set itself
         assert all(is_dataclass(cell) for cell in cells)
         assert len({repr(cell) for cell in cells}) == len(cells)
 
@@ -69,7 +76,7 @@ def test_cells_are_descriptions_that_can_be_told_apart(paper: Paper, quick: bool
 def test_a_figure_runs_from_end_to_end(
     paper: Paper, name: str, tiny: None, data: Path, tmp_path: Path
 ) -> None:
-    (outcome,) = reproduce(paper, Setting(quick=True, data=data), tmp_path, name)
+    (outcome,) = reproduce(two_draws(paper, name), Setting(quick=True, data=data), tmp_path)
     assert outcome.figure.name == name
     assert outcome.claims
     assert all(isinstance(claim.holds, bool) for claim in outcome.claims)
@@ -79,7 +86,8 @@ def test_a_figure_runs_from_end_to_end(
 def test_equal_seeds_give_equal_claims(tiny: None, tmp_path: Path) -> None:
     paper = OURS[0]
     first, again = (
-        reproduce(paper, Setting(quick=True), tmp_path / name, "7") for name in ("a", "b")
+        reproduce(two_draws(paper, "7"), Setting(quick=True), tmp_path / name)
+        for name in ("a", "b")
     )
     assert [outcome.claims for outcome in first] == [outcome.claims for outcome in again]
 
@@ -91,8 +99,11 @@ def test_stand_ins_have_the_hot_key_of_what_they_stand_for() -> None:
 
 
 @pytest.mark.long
-@every_paper
-def test_the_main_claims_hold(paper: Paper, tmp_path: Path) -> None:
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS.keys())
+def test_every_verdict_is_the_published_one(paper: Paper, tmp_path: Path) -> None:
+    """No claim turns unnoticed: `docs/results` has them as they were last reviewed."""
+    published = json.loads((RESULTS / f"{paper.name}.json").read_text())["claims"]
     outcomes = reproduce(paper, Setting(quick=True), tmp_path)
-    claims = [claim for outcome in outcomes for claim in outcome.claims]
-    assert sum(claim.holds for claim in claims) > 0.6 * len(claims)
+    found = {(row["figure"], row["claim"]): row["holds"] for o in outcomes for row in o.as_rows()}
+    known = {(row["figure"], row["claim"]): row["holds"] for row in published}
+    assert found == {key: holds for key, holds in known.items() if key in found}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from unskew_lab.papers.consistent_grouping import machines, skew, workers
+from unskew_lab.papers.consistent_grouping import changes, machines, skew, workers
 from unskew_lab.papers.specification import Paper
 
 PAPER = Paper(
     name="consistent-grouping",
     title="Load balancing for skewed streams on heterogeneous clusters (Consistent Grouping)",
-    figures=(*skew.FIGURES, *workers.FIGURES, *machines.FIGURES),
+    figures=(*skew.FIGURES, *workers.FIGURES, *machines.FIGURES, *changes.FIGURES),
     left_out={
         "Fig 12": "throughput and latency on a Storm cluster: `--cluster` has them on Spark",
         "Fig 13": "executors limited to 30 % CPU: `--cluster` has them on Spark",

@@ -10,6 +10,7 @@ import numpy as np
 
 from unskew.partitioners import (
     BoundedRing,
+    ConsistentGrouping,
     KeyGrouping,
     PartialKey,
     Partitioner,
@@ -21,21 +22,27 @@ from unskew.partitioners.contract import KeyHashes, Need, PartitionerBase, Route
 from unskew_lab.papers.cells import Routed
 from unskew_lab.papers.specification import Row
 
+WP = "WP-like"
 EPSILON = 0.01
 MEMORY = "replicas / messages"
 ABOVE_MEAN = "imbalance: max/mean − 1"
 
 
-def schemes(workers: int) -> dict[str, Partitioner]:
-    """The six schemes of figure 4 by the paper's names."""
+def schemes(workers: int, draw: int = 0) -> dict[str, Partitioner]:
+    """The six schemes of figure 4 by the paper's names, with its independent hashes."""
     return {
         "KG": KeyGrouping(workers),
-        "PKG": PartialKey(workers),
-        "PoTC": TwoRandomChoices(workers),
-        "PoRC": RandomChoices(workers, EPSILON),
+        "PKG": PartialKey(workers, distinct=False),
+        "PoTC": TwoRandomChoices(workers, distinct=False, seed=42 + draw),
+        "PoRC": RandomChoices(workers, EPSILON, distinct=False),
         "CH": BoundedRing(workers, EPSILON),
         "SG": ShuffleGrouping(workers),
     }
+
+
+def cg(workers: int, virtual: int = 10, epsilon: float = EPSILON) -> ConsistentGrouping:
+    """CG as the paper has it: independent hashes, one virtual worker a signal, all rows count."""
+    return ConsistentGrouping(workers, virtual, epsilon, distinct=False, eager=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from unskew_lab.papers.partial_key_grouping import estimation, limits, sources, tables
+from unskew_lab.papers.partial_key_grouping import (
+    agreement,
+    bounds,
+    estimation,
+    limits,
+    sources,
+    tables,
+)
 from unskew_lab.papers.specification import Paper
 
 PAPER = Paper(
     name="partial-key-grouping",
     title="Partial Key Grouping: load-balanced partitioning of distributed streams",
-    figures=(*tables.FIGURES, *estimation.FIGURES, *sources.FIGURES, *limits.FIGURES),
+    figures=(
+        *tables.FIGURES,
+        *bounds.FIGURES,
+        *estimation.FIGURES,
+        *agreement.FIGURES,
+        *sources.FIGURES,
+        *limits.FIGURES,
+    ),
     left_out={
         "Fig 10": "throughput on a Storm cluster by delay and memory: `--cluster` has it on Spark",
         "Table 3": "latency on a Storm cluster: `--cluster` has it on Spark",

@@ -1,0 +1,47 @@
+"""Claims accept the papers' own numbers, and say no to made-up data that contradict them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.lab.papers.worlds import consistent_grouping, partial_key_grouping
+from tests.lab.papers.worlds.making import World
+
+from unskew_lab.papers import PAPERS
+from unskew_lab.papers.specification import Claim, Figure
+
+WORLDS = {
+    "consistent-grouping": consistent_grouping.WORLDS,
+    "partial-key-grouping": partial_key_grouping.WORLDS,
+}
+FIGURES = [(PAPERS[name], figure) for name in WORLDS for figure in PAPERS[name].figures]
+every_figure = pytest.mark.parametrize(
+    ("figure", "world"),
+    [(figure, WORLDS[paper.name][figure.name]) for paper, figure in FIGURES],
+    ids=[f"{paper.name}-{figure.name}" for paper, figure in FIGURES],
+)
+
+
+def about(claims: list[Claim], part: str) -> list[Claim]:
+    return [claim for claim in claims if part in claim.claim]
+
+
+@every_figure
+def test_claims_accept_what_the_paper_says(figure: Figure, world: World) -> None:
+    claims = figure.claims(world.rows)
+    assert claims
+    assert [claim for claim in claims if not claim.holds] == []
+
+
+@every_figure
+def test_every_claim_rejects_data_that_contradict_it(figure: Figure, world: World) -> None:
+    for part, change in world.against:
+        judged = about(figure.claims(change(world.rows)), part)
+        assert judged, f"no claim has {part!r} in it"
+        assert any(not claim.holds for claim in judged), f"{part!r} holds in spite of {judged}"
+
+
+@every_figure
+def test_no_claim_is_left_untried(figure: Figure, world: World) -> None:
+    parts = [part for part, _ in world.against]
+    for claim in figure.claims(world.rows):
+        assert any(part in claim.claim for part in parts), claim.claim
