@@ -78,7 +78,7 @@ def test_the_papers_example():
     workers=st.integers(1, 4),
     window=st.integers(1, 30),
     clock=st.sampled_from(["spent", "finish"]),
-    resync=st.integers(0, 2),
+    resync=st.none() | st.integers(0, 60),
 )
 def test_the_compiled_run_is_the_event_loop(seed, workers, window, clock, resync):
     posg = Proactive(workers, window, tolerance=0.3, epsilon=0.3, clock=clock, resync=resync)
@@ -115,7 +115,9 @@ def test_recovers_after_worker_speeds_change():
 
 def test_counts_its_messages():
     result = complete(Proactive(2, window=8, tolerance=1e9), drawn(1, 400, 2))
-    assert result.messages > 0
+    assert result.heard is not None
+    replies = result.messages - result.heard.size
+    assert 0 < replies <= 2 * (result.heard.size + 400 // 16)  # both answer when all are asked
     assert complete(ShuffleGrouping(2), drawn(1, 400, 2)).messages == 0
 
 

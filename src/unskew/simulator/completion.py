@@ -12,7 +12,6 @@ from unskew.kernels import KeyHashes, WorkerIds
 from unskew.kernels.completion import (
     MATRICES,
     REPLIES,
-    REQUESTS,
     finish_times,
     run_proactive,
 )
@@ -77,7 +76,10 @@ class Completion:
     times: Floats
     """From arrival to done, waiting included."""
     messages: int = 0
-    """Messages between sources and workers besides the rows; requests travel with rows."""
+    """Messages between sources and workers besides the rows: matrices and replies.
+
+    Requests travel with rows, as the paper counts them (theorem 3.3).
+    """
     left: int | None = None
     """The first row that a proactive source did not deal round robin for want of costs."""
     started: int | None = None
@@ -143,7 +145,7 @@ def _complete_proactively(posg: Proactive, rows: CostlyRows) -> Completion:
         workers,
         finish,
         finish - rows.arrivals,
-        messages=int(messages[[MATRICES, REPLIES, REQUESTS]].sum()),
+        messages=int(messages[[MATRICES, REPLIES]].sum()),
         left=_first(states != ROUND_ROBIN),
         started=_first(states == RUN),
         heard=np.flatnonzero(heard),

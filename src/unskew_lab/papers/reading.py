@@ -12,7 +12,7 @@ from unskew_lab.papers.plot import Line, Panel
 from unskew_lab.papers.specification import Claim, Row, Value
 
 
-def where(rows: Sequence[Row], **wanted: Value) -> list[Row]:
+def where(rows: Sequence[Row], /, **wanted: Value) -> list[Row]:
     """The rows with these values.
 
     >>> where([{"z": 1, "y": 2}, {"z": 2, "y": 3}], z=2)
@@ -51,7 +51,7 @@ def numbers(rows: Sequence[Row], column: str) -> list[float]:
     return [float(row[column]) for row in rows]
 
 
-def the(rows: Sequence[Row], column: str, **wanted: Value) -> float:
+def the(rows: Sequence[Row], column: str, /, **wanted: Value) -> float:
     """The number in `column` of the only row with these values."""
     (row,) = where(rows, **wanted)
     return float(row[column])

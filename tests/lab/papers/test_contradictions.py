@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.lab.papers.worlds import consistent_grouping, partial_key_grouping
+from tests.lab.papers.worlds import consistent_grouping, partial_key_grouping, proactive
 from tests.lab.papers.worlds.making import World
 
 from unskew_lab.papers import PAPERS
@@ -12,6 +12,7 @@ from unskew_lab.papers.specification import Claim, Figure
 WORLDS = {
     "consistent-grouping": consistent_grouping.WORLDS,
     "partial-key-grouping": partial_key_grouping.WORLDS,
+    "posg": proactive.WORLDS,
 }
 FIGURES = [(PAPERS[name], figure) for name in WORLDS for figure in PAPERS[name].figures]
 every_figure = pytest.mark.parametrize(

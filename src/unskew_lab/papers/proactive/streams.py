@@ -24,11 +24,10 @@ LATE = "Full Knowledge after round robin"
 WRITTEN = "POSG, equation 1 met"
 RARE = "POSG, asked with matrices only"
 SPENT = "POSG, corrected to time spent"
+OFTEN = "POSG, asked after N rows"
+OFTEN_2 = "POSG, asked after 2N rows"
 VARIANTS = (WRITTEN, RARE, SPENT)
 """POSG as the text has it, in one respect each."""
-
-ANY = 1e9
-"""A tolerance that every snapshot meets: matrices are sent after two windows."""
 
 CHOICES = (
     "POSG sends matrices after two windows, asks workers for their times with new matrices or "
@@ -71,18 +70,16 @@ class Scheduled:
     epsilon: float = 0.05
     streams: int = 100
     seed: int = 42
+    variants: bool = False
+    """Whether POSG is also tried with its text taken literally, and asking more often."""
 
     def measure(self) -> Sequence[Row]:
-        """Mean, least and greatest completion time and speed-up over the streams."""
-        times: dict[str, list[float]] = {}
-        starts: dict[str, list[int]] = {}
-        for seed in range(self.seed, self.seed + self.streams):
-            for name, result in self.run(seed):
-                times.setdefault(name, []).append(result.mean)
-                left = self.costs.messages if result.left is None else result.left
-                starts.setdefault(name, []).append(left)
-        robin = np.array(times[ROUND_ROBIN])
-        return [self._row(name, np.array(times[name]), robin, starts[name]) for name in times]
+        """Mean, least and greatest completion time and speed-up over the streams.
+
+        `speed_up_after` is of the rows after POSG has left round robin.
+        """
+        found = [dict(self.run(seed)) for seed in range(self.seed, self.seed + self.streams)]
+        return [self._row(name, found) for name in found[0]]
 
     def run(self, seed: int) -> Iterator[tuple[str, Completion]]:
         """One stream under every scheme."""
@@ -92,23 +89,37 @@ class Scheduled:
             result = complete(partitioner, rows)
             yield name, result
             if name == POSG:
-                left = keys.size if result.left is None else result.left
-                yield LATE, late_knowledge(known, rows, self.workers, left)
+                yield LATE, late_knowledge(known, rows, self.workers, _left(result))
 
     def schemes(self, known: KeyCosts, seed: int) -> list[tuple[str, Partitioner]]:
         """The paper's three, and POSG with its text taken literally."""
-        posg = Proactive(self.workers, tolerance=ANY, epsilon=self.epsilon, seed=seed)
-        return [
+        posg = Proactive(self.workers, epsilon=self.epsilon, seed=seed)
+        schemes: list[tuple[str, Partitioner]] = [
             (ROUND_ROBIN, ShuffleGrouping(self.workers)),
             (POSG, posg),
             (ORACLE, FullKnowledge(self.workers, known)),
+        ]
+        if not self.variants:
+            return schemes
+        return [
+            *schemes,
             (WRITTEN, replace(posg, tolerance=0.05)),
             (RARE, replace(posg, resync=0)),
             (SPENT, replace(posg, clock="spent")),
+            (OFTEN, replace(posg, resync=posg.window)),
+            (OFTEN_2, replace(posg, resync=2 * posg.window)),
         ]
 
-    def _row(self, name: str, times: Floats, robin: Floats, starts: Sequence[int]) -> Row:
-        gains = robin / times
+    def _row(self, name: str, found: Sequence[dict[str, Completion]]) -> Row:
+        times = np.array([each[name].mean for each in found])
+        gains = np.array([each[ROUND_ROBIN].mean for each in found]) / times
+        left = [_left(each[POSG]) for each in found]
+        after = [
+            each[ROUND_ROBIN].times[row:].sum() / each[name].times[row:].sum()
+            for each, row in zip(found, left, strict=True)
+            if row < self.costs.messages
+        ]
+        rounds = self.workers * self.costs.messages / Proactive(self.workers).window
         return {
             "x": self.x,
             "scheme": name,
@@ -119,10 +130,16 @@ class Scheduled:
             "least_milliseconds": float(times.min()),
             "most_milliseconds": float(times.max()),
             "speed_up": float(gains.mean()),
+            "speed_up_after": float(np.mean(after)) if after else 1.0,
             "least_speed_up": float(gains.min()),
             "most_speed_up": float(gains.max()),
-            "leaves_round_robin": float(np.median(starts)),
+            "leaves_round_robin": float(np.median([_left(each[name]) for each in found])),
+            "messages_of_bound": max(each[name].messages for each in found) / rounds,
         }
+
+
+def _left(result: Completion) -> int:
+    return result.times.size if result.left is None else result.left
 
 
 def late_knowledge(known: KeyCosts, rows: CostlyRows, workers: int, left: int) -> Completion:
@@ -144,5 +161,10 @@ def _finish(rows: CostlyRows, workers: int, chosen: WorkerIds) -> Floats:
 
 
 def streams(setting: Setting) -> int:
-    """How many streams: the paper's hundred, or ten."""
-    return 10 if setting.quick else 100
+    """How many streams a draw has: eleven draws of the full size are the paper's hundred."""
+    return 3 if setting.quick else 9
+
+
+def first_seed(setting: Setting) -> int:
+    """Draws have streams of their own."""
+    return 1_000 * setting.seed

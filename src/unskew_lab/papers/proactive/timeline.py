@@ -9,8 +9,9 @@ import numpy as np
 
 from unskew.partitioners import Partitioner, Proactive, ShuffleGrouping
 from unskew.simulator.completion import CostlyRows, complete
+from unskew_lab.papers.judging import DRAWS
 from unskew_lab.papers.plot import Panel, Plot
-from unskew_lab.papers.proactive.streams import ANY, CHOICES, POSG, ROUND_ROBIN, WRITTEN, Costs
+from unskew_lab.papers.proactive.streams import CHOICES, POSG, ROUND_ROBIN, WRITTEN, Costs
 from unskew_lab.papers.reading import lines, numbers, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 
@@ -28,7 +29,7 @@ class Change:
         """Completion times over every 2,000 rows, and when the source got new matrices."""
         keys, costs, _ = Costs(messages=MESSAGES).draw(self.seed)
         rows = replace(CostlyRows.at_rate(keys, costs, 5), factors=FACTORS, changes=(CHANGE,))
-        posg = Proactive(5, tolerance=ANY, seed=self.seed)
+        posg = Proactive(5, seed=self.seed)
         schemes: dict[str, Partitioner] = {
             ROUND_ROBIN: ShuffleGrouping(5),
             POSG: posg,
@@ -60,7 +61,7 @@ class Change:
 
 
 def _cells(setting: Setting) -> list[Change]:
-    return [Change(setting.seed + number) for number in range(2 if setting.quick else 10)]
+    return [Change(setting.seed)]
 
 
 def _at(rows: Sequence[Row], scheme: str, first: int, last: int) -> float:
@@ -87,12 +88,14 @@ def _claims(rows: Sequence[Row]) -> list[Claim]:
             abs(left - 10_690) <= 1_024,
             f"if equation 1 had to be met, row {_median(rows, WRITTEN, 'left'):,.0f}; the paper's "
             "prototype: 20,978",
+            value=left,
         ),
         Claim(
             "from then on POSG completes rows sooner than round robin",
             "visibly",
             f"{gain:.2f} × sooner from row 40,000 to 75,000",
-            gain > 1,
+            gain > 1.2,
+            value=gain,
         ),
         Claim(
             "after the change at 75,000 updated matrices arrive",
@@ -100,13 +103,15 @@ def _claims(rows: Sequence[Row]) -> list[Claim]:
             f"row {again:,.0f} (fifth of five; median)",
             abs(again - 84_912) <= 2_048,
             f"if equation 1 had to be met, row {_median(rows, WRITTEN, 'relearned'):,.0f}",
+            value=again,
         ),
         Claim(
             "and POSG recovers",
             "back below round robin",
             f"{shock:,.0f} ms up to row 100,000, {settled:,.0f} ms at the end; "
             f"round robin {robin:,.0f} ms",
-            settled < robin,
+            settled < min(shock, robin),
+            value=settled / robin,
         ),
     ]
 
@@ -127,6 +132,6 @@ FIG10 = Figure(
     _cells,
     _claims,
     _plot,
-    choices=CHOICES
-    + "One stream is drawn; starts and arrivals of matrices are medians over several.",
+    choices=CHOICES + "One stream a draw.",
+    draws=DRAWS,
 )

@@ -152,7 +152,7 @@ FIG10 = World(
         *timeline("1000 VW", 100_000, spread=1.1),
     ],
     [
-        ("5 virtual workers", put({"scheme": "5 VW"}, settled=0.01)),
+        ("5 virtual workers", put({"scheme": "5 VW"}, utilisation_spread=0.01)),
         ("1000 take longer", put({"scheme": "1000 VW"}, queue_max=3)),
         ("10 and 20", put({"scheme": "20 VW"}, queue_max=9_000)),
         ("100 give", put({"scheme": "100 VW"}, settled=0.06)),
