@@ -1,7 +1,14 @@
 import pytest
 
 from unskew.errors import NeedError
-from unskew.partitioners import ConsistentGrouping, KeyGrouping, Need, PartialKey, ShuffleGrouping
+from unskew.partitioners import (
+    ConsistentGrouping,
+    KeyGrouping,
+    Need,
+    PartialKey,
+    Proactive,
+    ShuffleGrouping,
+)
 from unskew.simulator.comparing import compare, legal
 
 
@@ -10,10 +17,11 @@ def row(scheme, level, replication):
 
 
 def test_only_schemes_that_keep_the_promise_take_part() -> None:
-    schemes = {p.scheme: p for p in (KeyGrouping(4), PartialKey(4), ShuffleGrouping(4))}
+    every = (KeyGrouping(4), PartialKey(4), ShuffleGrouping(4), Proactive(4))
+    schemes = {p.scheme: p for p in every}
     assert list(legal(schemes, Need.WHOLE_KEY)) == ["kg"]
-    assert list(legal(schemes, Need.MERGEABLE)) == ["kg", "pkg"]
-    assert list(legal(schemes, Need.ANY_ROW)) == ["kg", "pkg", "sg"]
+    assert list(legal(schemes, Need.MERGEABLE)) == ["kg", "pkg", "sg"]
+    assert list(legal(schemes, Need.ANY_ROW)) == ["kg", "pkg", "sg", "posg"]
 
 
 def test_no_legal_scheme_is_an_error() -> None:

@@ -188,7 +188,7 @@ def test_bad_requests_are_refused_before_any_job(spark, frame):
         (lambda: unskew.groupBy(frame, 99), ParameterError, "key=99 is not in 1..7"),
         (lambda: unskew.groupBy(frame, "word", workers=0), ParameterError, "workers=0"),
         (lambda: unskew.groupBy(frame, "word", scheme="pgk"), UnknownNameError, "pkg"),
-        (lambda: unskew.groupBy(frame, "word", scheme="sg"), NeedError, "planned-split"),
+        (lambda: unskew.groupBy(frame, "word", scheme="posg"), NeedError, "planned-split"),
         (
             lambda: unskew.groupBy(ids, "word", scheme="pkg").applyInArrow(identity, ids.schema),
             NeedError,

@@ -37,7 +37,7 @@ NO_KEY = [
     "k\x1b[31m",
     "x" * 10**6,
 ]
-NO_SCHEME = ["", "pgk", 3, None, "sg", "x" * 10**6]
+NO_SCHEME = ["", "pgk", 3, None, "posg", "x" * 10**6]
 NO_SCHEMA = ["", "no such type", 3, None, "key strin", "bigint"]
 
 CALLS = {

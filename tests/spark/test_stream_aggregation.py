@@ -54,7 +54,7 @@ def cut_streams(draw):
 @given(
     batches=cut_streams(),
     key=st.sampled_from(KEYS),
-    scheme=st.sampled_from(["pkg", "porc", "d-choices", "kg"]),
+    scheme=st.sampled_from(["pkg", "porc", "d-choices", "kg", "sg"]),
     workers=st.sampled_from([1, 3, 40]),
 )
 def test_split_aggregates_are_sparks(spark, tmp_path_factory, batches, key, scheme, workers):
@@ -214,7 +214,7 @@ def test_bad_requests_are_refused(spark, tmp_path):
         (lambda: by(stream, F.upper("word").alias("x")), ParameterError, "alias"),
         (lambda: by(stream, F.session_window("time", "1 minute")), ParameterError, "session"),
         (lambda: by(stream, "word", scheme="pgk"), UnknownNameError, "pkg"),
-        (lambda: by(stream, "word", scheme="sg"), NeedError, "mergeable"),
+        (lambda: by(stream, "word", scheme="posg"), NeedError, "mergeable"),
         (lambda: by(stream, "word", mode=3), ParameterTypeError, "mode=3 is of type int"),
         (
             lambda: by(stream, "word", scheme="planned-split").agg(k=unskew.top_k("x")),

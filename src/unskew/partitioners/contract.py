@@ -48,6 +48,9 @@ class Need(enum.Enum):
     def keeps(self, wanted: Need) -> bool:
         """Whether a scheme with this guarantee is legal for work that needs `wanted`.
 
+        On how many workers a key may be is another matter (`max_replicas`): partial results merge
+        from any number of them.
+
         >>> Need.WHOLE_KEY.keeps(Need.MERGEABLE), Need.ANY_ROW.keeps(Need.WHOLE_KEY)
         (True, False)
         """

@@ -22,8 +22,9 @@ from unskew.partitioners.contract import (
 class ShuffleGrouping(PartitionerBase):
     """Deal rows to the workers in turn; sources start at different workers.
 
-    When: rows are independent and cost the same on machines of one speed. Not for keyed work:
-        every worker ends up with a part of every key.
+    When: rows are independent and cost the same on machines of one speed. Where partial results
+        merge it is as legal and as level, and needs the most memory: nothing bounds on how many
+        workers a key is found.
     Cost: O(1) time per row, O(1) memory per source, no coordination.
     Paper: the baseline (SG, round robin) of papers on partial key and consistent grouping.
 
@@ -33,7 +34,7 @@ class ShuffleGrouping(PartitionerBase):
     """
 
     scheme: ClassVar[str] = "sg"
-    need: ClassVar[Need] = Need.ANY_ROW
+    need: ClassVar[Need] = Need.MERGEABLE
 
     workers: int
 

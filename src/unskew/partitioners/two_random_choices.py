@@ -35,7 +35,7 @@ class TwoRandomChoices(PartitionerBase):
     """
 
     scheme: ClassVar[str] = "two-random-choices"
-    need: ClassVar[Need] = Need.ANY_ROW
+    need: ClassVar[Need] = Need.MERGEABLE
 
     workers: int
     distinct: bool = True

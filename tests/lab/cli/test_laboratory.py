@@ -51,8 +51,8 @@ def test_compare_ranks_all_legal_schemes(run, machines):
     found = json.loads(out)
     schemes = [row["scheme"] for row in found["schemes"]]
     assert (code, err) == (0, "")
-    assert {"kg", "pkg", "cg", "porc"} <= set(schemes)
-    assert "sg" not in schemes
+    assert {"kg", "pkg", "cg", "porc", "sg", "two-random-choices"} <= set(schemes)
+    assert "posg" not in schemes
     assert found["recommendation"]["scheme"] == schemes[0]
     assert found["recommendation"]["why"].startswith(f"Take {schemes[0]}")
 

@@ -65,7 +65,7 @@ def test_columns_of_other_names(run, spark, tmp_path):
     ("words", "message"),
     [
         (["wordcuont"], "did you mean 'wordcount'?"),
-        (["wordcount", "--scheme", "sg"], "sg does not guarantee mergeable"),
+        (["wordcount", "--scheme", "posg"], "posg does not guarantee mergeable"),
         (["wordcount", "--scheme", "kg", "--compare"], "remove --scheme kg"),
         (["wordcount", "--workers", "0"], "workers=0"),
         (["wordcount", "--input", "nowhere.txt"], "file not found: nowhere.txt"),
