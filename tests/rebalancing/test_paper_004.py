@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rebalancing.cases import HASHES
 
+from unskew.errors import ParameterError
 from unskew.kernels.hash_pair import balance_penalty, place_items, utility
 from unskew.kernels.readjusting import readjust_items
 from unskew.metrics import max_over_min
@@ -215,3 +216,22 @@ def test_keys_no_longer_frequent_go_home() -> None:
     table = RoutingTable(4, light, ((homes + 1) % 4).astype(np.int32), base)
     plan = Redist().rebalance(keys, table, workers=4)
     assert not set(light.tolist()) & set(plan.table.keys.tolist())
+
+
+def test_the_tolerance_that_is_asked_is_the_one_that_is_planned_for():
+    """One load at (1 + theta) times the mean, the others alike: that is alpha for so many."""
+    for workers, theta in ((2, 0.1), (15, 0.08), (40, 0.0)):
+        planner = Readj(theta=theta)
+        loads = np.full(workers, (workers - 1 - theta) / (workers - 1))
+        loads[0] = 1 + theta
+        assert planner.resources(workers).alpha == pytest.approx(loads.max() / loads.min())
+    keys = KeyStatistics.of(np.arange(400, dtype=np.uint64) << np.uint64(54), np.arange(1, 401))
+    loose, tight = (
+        Readj(sigma=0.5, theta=theta).rebalance(keys, RoutingTable(4), 4) for theta in (0.5, 0.02)
+    )
+    assert tight.loads.max() <= loose.loads.max()
+
+
+def test_a_tolerance_below_0_is_refused():
+    with pytest.raises(ParameterError, match="theta"):
+        Scan(theta=-0.1)

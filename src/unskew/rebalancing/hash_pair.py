@@ -15,6 +15,7 @@ from unskew.kernels.hash_pair import place_items
 from unskew.metrics import max_over_min
 from unskew.partitioners.routing_table import RoutingTable
 from unskew.rebalancing.assignment import Assignment, Rows, loads_of
+from unskew.rebalancing.least_load import check_theta
 from unskew.rebalancing.rebalance import Rebalance, Stop
 from unskew.rebalancing.resources import Growth, Resources, amount
 from unskew.rebalancing.statistics import Amounts, KeyStatistics
@@ -57,7 +58,11 @@ def tracked(keys: KeyStatistics, resources: Resources, sigma: float, workers: in
 
 @dataclass(frozen=True, slots=True)
 class HashPairPlanner(abc.ABC):
-    """Base of the planners of paper 004: they share settings and differ in `place`."""
+    """Base of the planners of paper 004: they share settings and differ in `place`.
+
+    `alpha` is the highest load over the lowest that is tolerated; with `theta`, as the other
+    planners have it, the highest load over the mean less one decides instead.
+    """
 
     algorithm: ClassVar[str]
 
@@ -66,6 +71,7 @@ class HashPairPlanner(abc.ABC):
     utility: Utility = "apm"
     state: Growth = "linear"
     computation: Growth = "constant"
+    theta: float | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -74,12 +80,20 @@ class HashPairPlanner(abc.ABC):
         if self.utility not in get_args(Utility):
             known = ", ".join(get_args(Utility))
             raise ParameterError(f"utility={self.utility!r} is not one of {known}")
-        _ = self.resources  # checks its own settings
+        if self.theta is not None:
+            check_theta(self.theta)
+        self.resources(workers=2)  # checks its own settings
 
-    @property
-    def resources(self) -> Resources:
+    def resources(self, workers: int) -> Resources:
         """The resources that a key takes, and the imbalance that is tolerated."""
-        return Resources(self.state, self.computation, self.alpha)
+        return Resources(self.state, self.computation, self._alpha(workers))
+
+    def _alpha(self, workers: int) -> float:
+        """One load is (1 + theta) times the mean, and the others share the rest evenly."""
+        if self.theta is None:
+            return self.alpha
+        others = max(workers - 1 - self.theta, 1e-9) / max(workers - 1, 1)
+        return max((1 + self.theta) / others, 1 + 1e-9)
 
     @abc.abstractmethod
     def place(self, items: Items, owner: WorkerIds) -> None:
@@ -89,7 +103,7 @@ class HashPairPlanner(abc.ABC):
         """Plan from `current` to `workers` workers: place frequent keys, send all others home."""
         assignment = Assignment.of(keys, current, workers)
         rows = (
-            tracked(keys, self.resources, self.sigma, workers)
+            tracked(keys, self.resources(workers), self.sigma, workers)
             if workers > 1
             else np.empty(0, dtype=np.intp)
         )
@@ -97,7 +111,8 @@ class HashPairPlanner(abc.ABC):
         previous = assignment.previous[rows]
         owner = np.where(previous < workers, previous, assignment.home[rows]).astype(np.int32)
         if rows.size:
-            self.place(_items(assignment, rows, let_go, self.resources, self.utility), owner)
+            resources = self.resources(workers)
+            self.place(_items(assignment, rows, let_go, resources, self.utility), owner)
         moved = np.concatenate([rows, let_go])
         targets = np.concatenate([owner, assignment.home[let_go]])
         return assignment.conclude(
@@ -112,7 +127,7 @@ class HashPairPlanner(abc.ABC):
         owner = assignment.start.copy()
         owner[moved] = targets
         loads = loads_of(assignment.keys, owner, assignment.workers)
-        return Stop.LEVEL if max_over_min(loads) <= self.alpha else Stop.DONE
+        return Stop.LEVEL if max_over_min(loads) <= self._alpha(assignment.workers) else Stop.DONE
 
 
 def place_in_order(items: Items, owner: WorkerIds, *, by_frequency: bool) -> None:

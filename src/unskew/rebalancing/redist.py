@@ -15,7 +15,7 @@ class Redist(HashPairPlanner):
 
     Keys are frequent if alone they could use up `sigma` of the imbalance that `alpha` allows.
 
-    When: workers are many: of its family it migrates least.
+    When: workers are many: what it migrates hardly grows with them.
     Cost: O(R² * workers) time for R tracked keys, after O(K) to find them.
     Paper: Gedik, Partitioning Functions for Stateful Data Parallelism in Stream Processing,
         section 4.2.3.

@@ -15,7 +15,7 @@ class Scan(HashPairPlanner):
 
     Keys are frequent if alone they could use up `sigma` of the imbalance that `alpha` allows.
 
-    When: keys are many and plans must be quick. It migrates most of the three of its family.
+    When: keys are many and plans must be quick.
     Cost: O(R * workers) time for R tracked keys, after O(K) to find them.
     Paper: Gedik, Partitioning Functions for Stateful Data Parallelism in Stream Processing,
         section 4.2.2.

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.lab.papers.worlds import consistent_grouping, partial_key_grouping, proactive
+from tests.lab.papers.worlds import (
+    consistent_grouping,
+    partial_key_grouping,
+    partitioning_functions,
+    proactive,
+    skewness_and_variance,
+)
 from tests.lab.papers.worlds.making import World
 
 from unskew_lab.papers import PAPERS
@@ -12,9 +18,11 @@ from unskew_lab.papers.specification import Claim, Figure
 WORLDS = {
     "consistent-grouping": consistent_grouping.WORLDS,
     "partial-key-grouping": partial_key_grouping.WORLDS,
+    "skewness-and-variance": skewness_and_variance.WORLDS,
     "posg": proactive.WORLDS,
+    "partitioning-functions": partitioning_functions.WORLDS,
 }
-FIGURES = [(PAPERS[name], figure) for name in WORLDS for figure in PAPERS[name].figures]
+FIGURES = [(PAPERS[name], figure) for name in PAPERS for figure in PAPERS[name].figures]
 every_figure = pytest.mark.parametrize(
     ("figure", "world"),
     [(figure, WORLDS[paper.name][figure.name]) for paper, figure in FIGURES],

@@ -206,6 +206,7 @@ def _fig9_claims(rows: Sequence[Row]) -> list[Claim]:
             min(least) > 1,
             "one unlucky stream is enough: asked after N rows instead of k·N it holds",
             value=min(least),
+            always=True,
         ),
     ]
 

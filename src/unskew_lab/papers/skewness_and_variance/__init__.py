@@ -24,7 +24,7 @@ PAPER = Paper(
         "When no instance accepts a key the listing is silent; ours: the least loaded takes it.",
         "The text of Sec. IV-B would round the second 2 of Fig 6 to 4 and end at −1; ours: the "
         "neighbour that leaves less error, which gives the figure's 0.",
-        "Theorem 2 is false as stated; see its counterexample.",
+        "Theorems 2 and 4 are false as stated; see the counterexample.",
     ),
     left_out={f"Fig {figure}": _NEEDS_CLUSTER for figure in (13, 14, 15, 16)},
 )

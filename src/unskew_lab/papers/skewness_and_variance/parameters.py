@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unskew.rebalancing import Level, Mixed, MixedBruteForce, Readj
+from unskew_lab.papers.judging import DRAWS
 from unskew_lab.papers.plot import Panel, Plot
 from unskew_lab.papers.reading import lines, near, numbers, rising, spread_of, the, where
 from unskew_lab.papers.skewness_and_variance.planning import (
@@ -22,8 +23,8 @@ WORKERS = (5, 10, 15, 20, 25, 30, 35, 40)
 WINDOWS = (1, 5)
 THETAS = (0.02, 0.05, 0.08, 0.15, 0.2, 0.3, 0.5)
 RATES = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0)
-SIGMAS = (0.3, 0.1, 0.03)
-FACTOR = 1.5
+SIGMAS = (0.1, 0.03, 0.01)
+FACTOR = 1.25
 """A number of the paper is met if ours is within this factor of it."""
 
 
@@ -70,16 +71,18 @@ def ours_against(rows: Sequence[Row], x: str, theta: float = 0.08) -> Claim:
         for row in ours
     )
     return Claim(
-        f"ours: Level migrates less than Mixed in all, and keeps θ={theta}",
+        f"Level migrates less than Mixed in all, and keeps θ={theta}",
         "—",
         f"Mixed moves {total:.2f} times as much in all, {spread_of(found)} case by case; Level's "
         f"top is at most {over:.3f} of what is allowed",
         total > 1 and over <= 1 + 1e-6,
+        value=total,
+        added=True,
     )
 
 
 def _fig7_cells(setting: Setting) -> list[Hashed]:
-    deals, seed = 10 if setting.quick else 50, setting.seed
+    deals, seed = 1 if setting.quick else 5, 1_000 * setting.seed
     by_workers = [Hashed(1_000_000, workers, deals, seed=seed) for workers in WORKERS]
     by_keys = [Hashed(keys, 15, deals, seed=seed) for keys in (5_000, 10_000, 100_000, 1_000_000)]
     return [*by_workers, *by_keys]
@@ -95,7 +98,8 @@ def _fig7_claims(rows: Sequence[Row]) -> list[Claim]:
             "hashing: skewness grows with the workers, to max/min ≈ 2.5 at 40",
             "grows to 2.5",
             f"{by_workers[0]:.2f} at {WORKERS[0]}, {by_workers[-1]:.2f} at 40 workers, K={keys:,}",
-            rising(by_workers, slack=0.1) and near(by_workers[-1], 2.5, FACTOR),
+            rising(by_workers, slack=0.15) and near(by_workers[-1], 2.5, FACTOR),
+            value=by_workers[-1],
         ),
         Claim(
             "hashing: fewer keys are more skewed, max/min ≈ 4 at 5,000",
@@ -104,7 +108,8 @@ def _fig7_claims(rows: Sequence[Row]) -> list[Claim]:
             f"{large['max_over_min']:.2f} at {large['keys']:,} keys",
             near(float(small["max_over_min"]), 4, FACTOR)
             and float(small["max_over_min"]) > float(large["max_over_min"]),
-            "the mean over deals of the shares; a single deal can be much more skewed",
+            "with a ring of 1,000 points a worker; how many the paper's has is not told",
+            value=float(small["max_over_min"]),
         ),
     ]
 
@@ -154,7 +159,8 @@ def _fig8_claims(rows: Sequence[Row]) -> list[Claim]:
             "Mixed migrates far less than MinTable up to 35 workers",
             "far less",
             f"MinTable moves {spread_of(few)} times as much, {np.median(few):.2f} in the median",
-            bool(np.median(few) >= 1.5),
+            bool(np.median(few) >= 1.5) and min(few) >= 1,
+            value=float(np.median(few)),
         ),
         Claim(
             "at 40 workers Mixed's migration meets MinTable's",
@@ -162,7 +168,9 @@ def _fig8_claims(rows: Sequence[Row]) -> list[Claim]:
             f"MinTable moves {spread_of(many)} times as much",
             max(many) < 1.2,
             f"it does so when the table overflows; here it never holds more than {table:.0f} of "
-            "3,000 entries, because the heaviest keys go first",
+            "3,000 entries, because the imbalance sits in few heavy keys. With 100 entries allowed "
+            "the two do meet",
+            value=max(many),
         ),
         ours_against(rows, "workers"),
     ]
@@ -187,13 +195,23 @@ def _fig9_claims(rows: Sequence[Row]) -> list[Claim]:
             "3 times",
             f"{np.median(found):.2f} times in the median, {spread_of(found)} over θ ≤ 0.2 and w",
             near(float(np.median(found)), 3, FACTOR),
+            "how much MinTable moves for nothing hangs on how many entries it undoes, and so on "
+            "the number of keys that are off",
+            value=float(np.median(found)),
         ),
-        Claim("a plan at θ=0.02 takes less than a second", "< 1 s", f"{strict:.3f} s", strict < 1),
+        Claim(
+            "a plan at θ=0.02 takes less than a second",
+            "< 1 s",
+            f"{strict:.3f} s",
+            strict < 1,
+            value=strict,
+        ),
         Claim(
             "a looser tolerance migrates less",
             "falls with θ",
             f"{mixed[0]:.2%} at θ=0.02, {mixed[-1]:.2%} at θ=0.5 (Mixed, w=5)",
             mixed[-1] < mixed[0],
+            value=mixed[-1] / max(mixed[0], 1e-12),
         ),
         *(ours_against(where(rows, theta=theta), "theta", theta) for theta in (0.02, 0.08)),
     ]
@@ -216,19 +234,21 @@ def _fig10_claims(rows: Sequence[Row]) -> list[Claim]:
             "grows with K",
             f"{seconds[0] * 1e3:.1f} ms at the fewest keys, {seconds[-1] * 1e3:.1f} ms at the most",
             seconds[-1] > seconds[0],
+            value=seconds[-1] / seconds[0],
         ),
         Claim(
             "Mixed migrates less than MinTable at every K",
             "less",
             f"MinTable moves {spread_of(found)} times as much",
             min(found) >= 1,
+            value=min(found),
         ),
         ours_against(rows, "keys"),
     ]
 
 
 def _fig12_cells(setting: Setting) -> list[Planned]:
-    readj = tuple((f"Readj σ={sigma:g}", Readj(sigma=sigma)) for sigma in SIGMAS)
+    readj = tuple((f"Readj σ={sigma:g}", Readj(sigma=sigma, theta=0.08)) for sigma in SIGMAS)
     planners = (("Mixed", Mixed()), ("MixedBF", MixedBruteForce()), ("Level (ours)", Level()))
     return [Planned(load(setting, rate=rate), (*planners, *readj)) for rate in RATES]
 
@@ -266,19 +286,22 @@ def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
             min(times) > 2,
             "both run compiled; Readj looks at tens of keys at a large σ and at all their pairs at "
             "a small one, Mixed at every key",
+            value=min(times),
         ),
         Claim(
             "with f, Mixed's migration grows slower than Readj's",
             "slower",
             f"from f={RATES[0]} to {RATES[-1]}: Mixed {growth[0]:+.2%}, Readj {growth[1]:+.2%}",
             growth[0] <= growth[1],
-            "Readj stops at a higher max/mean than θ allows: it moves less because it levels less",
+            "Readj, asked for the same θ, ends above it: it moves less because it levels less",
+            value=growth[0] - growth[1],
         ),
         Claim(
             "MixedBF migrates like Mixed",
             "about equal",
             f"differs by at most {max(same):.2%} of the state",
             max(same) < 0.01,
+            value=max(same),
         ),
         Claim(
             "MixedBF is much slower",
@@ -286,13 +309,14 @@ def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
             f"{spread_of(slower)} times as long",
             float(np.median(slower)) > 2,
             "one trial per table entry; our tables hold tens of entries, not thousands",
+            value=float(np.median(slower)),
         ),
         ours_against(rows, "rate"),
     ]
 
 
 FIGURES = (
-    Figure("7", "Loads under hashing", _fig7_cells, _fig7_claims, _fig7_plot),
+    Figure("7", "Loads under hashing", _fig7_cells, _fig7_claims, _fig7_plot, draws=DRAWS),
     Figure(
         "8",
         "Number of workers",
@@ -300,6 +324,7 @@ FIGURES = (
         _fig8_claims,
         lambda rows: two_panels(rows, "Fig 8: workers", "workers", "workers"),
         CHOICES,
+        DRAWS,
     ),
     Figure(
         "9",
@@ -308,6 +333,7 @@ FIGURES = (
         _fig9_claims,
         lambda rows: two_panels(rows, "Fig 9: tolerance", "theta", "θ_max"),
         CHOICES,
+        DRAWS,
     ),
     Figure(
         "10",
@@ -316,6 +342,7 @@ FIGURES = (
         _fig10_claims,
         lambda rows: two_panels(rows, "Fig 10: keys", "keys", "keys", log_x=True),
         CHOICES,
+        DRAWS,
     ),
     Figure(
         "12",
@@ -324,5 +351,6 @@ FIGURES = (
         _fig12_claims,
         lambda rows: two_panels(rows, "Fig 12: shifts of load", "rate", "f"),
         CHOICES,
+        DRAWS,
     ),
 )
