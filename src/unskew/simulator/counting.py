@@ -73,10 +73,14 @@ def count(
     sources: int = 1,
     source_by: SourceBy = "turn",
     progress: Callable[[int], None] = lambda rows: None,
+    *,
+    replicas: bool = True,
+    checkpoints: int = CHECKPOINTS,
 ) -> CountingResult:
     """Route a stream and count. Memory grows with the replicas, not with the stream.
 
-    `progress` is called with the number of rows done since the last call.
+    `progress` is called with the number of rows done since the last call. Without `replicas` only
+    loads are counted, several times as fast; keys, replicas and intervals then are none.
 
     >>> from unskew.partitioners import PartialKey
     >>> from unskew.workloads import ZipfStream
@@ -87,20 +91,22 @@ def count(
     routing = Sources(partitioner, sources, source_by)
     partitioner.router().route(np.empty(0, dtype=np.uint64))  # compiling is not routing
     loads = np.zeros(partitioner.workers, dtype=np.int64)
-    keys, replicas = PairSet(), PairSet()
-    marks = _checkpoints(stream.messages)
+    keys, pairs = PairSet(), PairSet()
+    marks = _checkpoints(stream.messages, checkpoints)
     intervals = _Intervals(stream.messages, partitioner.workers)
     stops = np.union1d(marks, _report_points(partitioner, stream.messages))
-    stops = np.union1d(stops, intervals.ends)
+    if replicas:
+        stops = np.union1d(stops, intervals.ends)
     at_mark, imbalances, seconds = set(marks.tolist()), [], 0.0
     for piece in _pieces(stream.chunks(), stops):
         started = time.perf_counter()
         workers = routing.route(piece)
         seconds += time.perf_counter() - started
         loads += np.bincount(workers, minlength=loads.size)
-        keys.add(piece, np.zeros(piece.size, dtype=np.int32))
-        replicas.add(piece, workers)
-        intervals.add(piece, workers)
+        if replicas:
+            keys.add(piece, np.zeros(piece.size, dtype=np.int32))
+            pairs.add(piece, workers)
+            intervals.add(piece, workers)
         if routing.rows in at_mark:
             imbalances.append(float(loads.max() - loads.mean()))
         if partitioner.report_every and routing.rows % partitioner.report_every == 0:
@@ -111,7 +117,7 @@ def count(
         sources,
         loads,
         keys.size,
-        replicas.size,
+        pairs.size,
         np.array(imbalances),
         marks[: len(imbalances)],
         seconds,
@@ -144,8 +150,8 @@ class _Intervals:
             self._pairs = PairSet()
 
 
-def _checkpoints(messages: int) -> NDArray[np.int64]:
-    spaced = np.arange(1, CHECKPOINTS + 1, dtype=np.int64) * messages // CHECKPOINTS
+def _checkpoints(messages: int, number: int) -> NDArray[np.int64]:
+    spaced = np.arange(1, number + 1, dtype=np.int64) * messages // number
     return np.unique(spaced[spaced > 0])
 
 

@@ -75,10 +75,10 @@ def wikipedia(setting: Setting, messages: int | None = None) -> Rehashed:
     return zipf(setting, exponent_for(WIKIPEDIA_TOP, keys), keys, messages or size(setting))
 
 
-def twitter(setting: Setting) -> Rehashed:
+def twitter(setting: Setting, messages: int | None = None) -> Rehashed:
     """Like TW: the hottest word has 2.67 %."""
     keys = 100_000 if setting.quick else 1_000_000
-    return zipf(setting, exponent_for(TWITTER_TOP, keys), keys, size(setting))
+    return zipf(setting, exponent_for(TWITTER_TOP, keys), keys, messages or size(setting))
 
 
 def lognormal(setting: Setting, number: int, messages: int = 10_000_000) -> Rehashed:

@@ -11,8 +11,8 @@ from unskew.kernels.mixing import salt_all
 from unskew.partitioners import PartialKey
 from unskew.sketches.key_counts import KeyCounts
 from unskew.workloads import Stream
-from unskew_lab.papers.cells import Routed
 from unskew_lab.papers.judging import DRAWS
+from unskew_lab.papers.partial_key_grouping.estimation import level
 from unskew_lab.papers.reading import numbers, rising, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 from unskew_lab.papers.streams import on_reals, size, zipf
@@ -33,7 +33,7 @@ class UniformKeys:
     def measure(self) -> Sequence[Row]:
         """One row; `unused` is the share of the workers that no key may use."""
         scheme = PartialKey(self.workers, choices=self.choices, distinct=False)
-        result = Routed("uniform", self.stream, f"d={self.choices}", scheme).run()
+        result = level("uniform", self.stream, f"d={self.choices}", scheme).run()
         return [
             {
                 "part": self.part,
@@ -61,7 +61,7 @@ class Overloaded:
             return []
         scheme = PartialKey(self.workers, distinct=False)
         bound = top / 2 - 1 / self.workers
-        rows = Routed(self.name, self.stream, "PKG", scheme).measure()
+        rows = level(self.name, self.stream, "PKG", scheme).measure()
         return [{"part": "lower", "bound": bound, **row} for row in rows]
 
 
@@ -106,7 +106,7 @@ def _cells(setting: Setting) -> list[UniformKeys | Overloaded | TwoKeys]:
         ),
         UniformKeys(zipf(setting, 0.0, 1000, 1_000_000), 2, 1000, "n keys"),
         *(
-            Overloaded(f"z={z}", zipf(setting, z, 100_000, size(setting)), n)
+            Overloaded(f"z={z}", zipf(setting, z, 100_000, size(setting, quick=500_000)), n)
             for z, workers in hot.items()
             for n in workers
         ),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from unskew.partitioners import PartialKey
 from unskew.workloads import Stream
-from unskew_lab.papers.cells import Routed
 from unskew_lab.papers.judging import DRAWS
+from unskew_lab.papers.partial_key_grouping.estimation import level
 from unskew_lab.papers.plot import Panel, Plot
 from unskew_lab.papers.reading import distinct, lines, panels_per_stream, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting, Value
@@ -36,7 +36,7 @@ class Point:
         stream = self.stream
         scheme = PartialKey(self.workers, choices=self.choices, distinct=self.distinct)
         label = f"{self.workers} workers{', distinct' if self.distinct else ''}"
-        (row,) = Routed(f"{self.keys:,} keys", stream, label, scheme).measure()
+        (row,) = level(f"{self.keys:,} keys", stream, label, scheme).measure()
         return [{"z": self.exponent, "choices": self.choices, **row}]
 
 
@@ -113,7 +113,7 @@ ENOUGH = {5: 4, 40: 9}
 
 def _fig9_cells(setting: Setting) -> list[Point]:
     keys = 100_000 if setting.quick else 1_000_000
-    stream = zipf(setting, 1.2, keys, size(setting))
+    stream = zipf(setting, 1.2, keys, size(setting, quick=500_000))
     return [
         *(
             Point(1.2, keys, n, choices, stream)

@@ -79,7 +79,7 @@ def _edges(name: str, senders: Stream, targets: Stream) -> list[Edges]:
 
 
 def _fig8_cells(setting: Setting) -> list[Edges]:
-    messages = size(setting)
+    messages = size(setting, quick=500_000)
     senders = zipf(replace(setting, seed=setting.seed + 2**20), 0.8, VERTICES, messages)
     targets = zipf(setting, exponent_for(LIVEJOURNAL_TOP, VERTICES), VERTICES, messages)
     return _edges("LJ-like", senders, targets)
