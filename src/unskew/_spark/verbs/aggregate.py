@@ -16,7 +16,7 @@ from unskew._spark.engine.aggregation_plan import AggregationPlan
 from unskew._spark.engine.spark_rules import WorkerSettings
 from unskew._spark.engine.stages import merge_in_bulk
 from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
-from unskew._spark.frames.grouping import aggregate_by, shown
+from unskew._spark.frames.grouping import aggregate_by, keys_are_shown, shown
 from unskew._spark.frames.keys import column, place_of
 from unskew._spark.planning.request import RoutingRequest
 from unskew.aggregates import Aggregate
