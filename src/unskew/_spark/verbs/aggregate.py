@@ -33,7 +33,7 @@ def aggregated(
     plan = AggregationPlan.of(rows, key.column_names, columns, named)
     if not plan.in_spark:
         return _in_python(plan, request)
-    if request.scheme == "auto":
+    if request.scheme == "auto" or not plan.key:
         request.left_to_spark("it combines these aggregates before the shuffle")
         return _named(rows.groupBy(*plan.keys).agg(*plan.whole()), request)
     if plan.has_columns:
