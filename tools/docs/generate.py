@@ -15,6 +15,7 @@ from pathlib import Path
 from app_runs import run_measured, run_overview, run_printed
 from docstrings import PARTS, one_line, promise_of, sections
 from error_table import error_classes, error_messages
+from reliability import attacks
 from scheme_pages import scheme_documents, scheme_figures
 from tree import source_tree
 
@@ -36,6 +37,7 @@ DOCUMENTS = (
     "docs/schemes.md",
     "docs/planners.md",
     "docs/papers.md",
+    "docs/reliability.md",
 )
 
 
@@ -77,6 +79,7 @@ def benchmark_tables() -> str:
 
 
 GENERATORS: dict[str, Callable[[], str]] = {
+    "attacks": attacks,
     "benchmark-tables": benchmark_tables,
     "scheme-table": scheme_table,
     "scheme-figures": scheme_figures,
