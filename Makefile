@@ -1,5 +1,8 @@
 # Every command a user or contributor needs. `make` alone lists them.
 PYTHON ?= python3
+# Without its bytecode every Python process compiles pandas, numba and PySpark again: seconds for
+# each of Spark's workers.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 # What is installed: enough for a demo, or all that developing takes.
 DEMO := .venv/.demo
