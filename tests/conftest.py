@@ -37,6 +37,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     # Python workers must be this interpreter, with the package and numba in it.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    # They start in another folder and must find functions of the tests.
+    folders = [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     settings = {
         # Two tasks at once: enough to see partitions run side by side, and CI has two cores.
         # A task may fail once: local tasks are not tried again otherwise.
@@ -53,6 +56,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.driver.extraJavaOptions": (
             "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC"
         ),
+        # Python workers that need not import anything.
+        "spark.python.daemon.module": "tests.worker_daemon",
         # The default of 200 tasks per shuffle takes seconds on a few hundred rows.
         "spark.sql.shuffle.partitions": "4",
         # Timestamps mean the same on every machine.
@@ -66,9 +71,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     }
     if os.environ.get("UNSKEW_TEST_MODE") == "connect":
         # The same tests through Spark Connect: a server on this machine, started by the client.
-        # Its Python workers start in another folder and must find functions of the tests.
-        folders = [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
         settings["spark.remote"] = settings.pop("spark.master")
     session = SparkSession.builder.appName("unskew-tests").config(map=settings).getOrCreate()
     if "spark.remote" not in settings:
