@@ -137,7 +137,7 @@ def _fig11_of(name: str, here: Sequence[Row]) -> list[Claim]:
             value=min(*level["KG"], *level["SG"]),
         ),
         Claim(
-            "our defaults adapt too, with a tenth of the queues",
+            "our defaults adapt too, with a fifth of the queues or less",
             "(one virtual worker a slot)",
             f"spread {_three(level[OURS])}; peak of the longest queue {peaks[OURS]:,.0f} instead "
             f"of {peaks['CG']:,.0f}",
