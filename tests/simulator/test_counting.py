@@ -99,3 +99,15 @@ def test_progress_adds_up():
 def test_bad_sources_are_refused(sources, source_by):
     with pytest.raises(ParameterError, match="source"):
         Sources(PartialKey(2), sources, source_by)
+
+
+def test_loads_alone_are_the_same_loads():
+    stream = ZipfStream(1.2, keys=500, messages=20_000)
+    whole, lean = (
+        count(PartialKey(7, estimate="probing", period=900), stream, 3, replicas=replicas)
+        for replicas in (True, False)
+    )
+    np.testing.assert_array_equal(lean.loads, whole.loads)
+    np.testing.assert_array_equal(lean.imbalances, whole.imbalances)
+    assert (lean.replicas, lean.keys, lean.interval_replicas.size) == (0, 0, 0)
+    assert count(PartialKey(7), stream, replicas=False, checkpoints=10).imbalances.size == 10

@@ -5,6 +5,7 @@ import sys
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -107,3 +108,15 @@ def test_every_verdict_is_the_published_one(paper: Paper, tmp_path: Path) -> Non
     found = {(row["figure"], row["claim"]): row["holds"] for o in outcomes for row in o.as_rows()}
     known = {(row["figure"], row["claim"]): row["holds"] for row in published}
     assert found == {key: holds for key, holds in known.items() if key in found}
+
+
+def test_a_draw_is_another_seed_and_another_hash_function() -> None:
+    first, second = (streams.zipf(Setting().drawn(draw), 1.0, 50, 2_000) for draw in (0, 1))
+    one, two = (np.concatenate(list(each.chunks())) for each in (first, second))
+    assert set(one.tolist()).isdisjoint(two.tolist())
+    same_seed = streams.Rehashed(first.stream, draw=1)
+    again = np.concatenate(list(same_seed.chunks()))
+    _, here = np.unique(one, return_inverse=True)
+    _, there = np.unique(again, return_inverse=True)
+    assert np.bincount(here).tolist() != np.bincount(there).tolist()  # other hashes, other order
+    assert sorted(np.bincount(here)) == sorted(np.bincount(there))
