@@ -76,7 +76,7 @@ def _over(claims: Sequence[Claims]) -> str:
     """Over how many draws, and beside how many real streams."""
     draws = max((row.get("draws", 1) for row in claims), default=1)
     streams = {each["stream"] for row in claims for each in row.get("evidence", ())}
-    text = f", {draws} draws of seeds and hash functions" if draws > 1 else ""
+    text = f", {draws} draws of seeds and hash functions" if draws > 1 else ", a single draw"
     return text + (f", beside them {len(streams)} real streams (`--data`)" if streams else "")
 
 
