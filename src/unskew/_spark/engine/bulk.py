@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from unskew._spark.engine.calls import MOST_ROWS, GroupCall, Results, Side
 from unskew._spark.engine.cutting import Bundle, bundles, streamed
@@ -47,27 +48,27 @@ class OneSide:
 
 @dataclass(frozen=True, slots=True)
 class TwoSides:
-    """Rows of two sides, each a struct that is null in the other's rows, the left side's first."""
+    """Rows of two sides; each side has columns of its own, which are null in the other's rows."""
 
     names: tuple[tuple[str, ...], tuple[str, ...]]
-    structs: tuple[int, int]
+    """The names under which the function sees the columns of either side."""
+    first: tuple[int, int]
+    """The place of either side's first column; the others follow."""
+    is_right: int
+    """The place of a column that tells the sides apart; a group's left rows come first."""
     key: tuple[int, ...]
     cut_by: tuple[int, ...]
 
     def sides(self, bundle: Bundle) -> list[Side]:
         """The rows of either side."""
-        return [
-            self._side(bundle, struct, names)
-            for struct, names in zip(self.structs, self.names, strict=True)
-        ]
+        is_right = bundle.rows.column(self.is_right).to_numpy()
+        return [self._side(bundle, 0, ~is_right), self._side(bundle, 1, is_right)]
 
-    def _side(self, bundle: Bundle, struct: int, names: Sequence[str]) -> Side:
-        column = bundle.rows.column(struct).combine_chunks()
-        own = column.is_valid()
-        fields = column.filter(own).flatten()
-        before = np.concatenate([[0], np.cumsum(own.to_numpy(zero_copy_only=False))])
-        table = pa.Table.from_arrays(fields, schema=pa.schema(list(column.type)))
-        return Side(renamed(table, names), before[bundle.starts].astype(np.int64))
+    def _side(self, bundle: Bundle, side: int, own: NDArray[np.bool_]) -> Side:
+        names, first = self.names[side], self.first[side]
+        rows = bundle.rows.select(range(first, first + len(names))).filter(pa.array(own))
+        before = np.concatenate([[0], np.cumsum(own)])
+        return Side(renamed(rows, names), before[bundle.starts])
 
 
 Layout = OneSide | TwoSides

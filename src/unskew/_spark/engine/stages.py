@@ -109,30 +109,27 @@ def _rest_merged(stage: Stage, task: PartialTask) -> DataFrame:
 def cogroup_in_bulk(
     left: RoutingRequest, right: RoutingRequest, route: Route, call: GroupCall
 ) -> DataFrame:
-    """A function of two groups: one frame has the rows of both sides, each side in a struct."""
-    sides = left.by_position(), right.by_position()
-    structs = [F.struct(*map(F.col, side.rows.columns[: len(side.columns)])) for side in sides]
-    none = [
-        F.lit(None).cast(side.rows.select(struct).schema[0].dataType)
-        for side, struct in zip(sides, structs, strict=True)
-    ]
-    names = [f"k{place}" for place in range(len(left.key.fields))]
-    here, there = (
-        side.rows.select(
-            *(column.alias(name) for column, name in zip(side.key.columns, names, strict=True)),
-            both[0].alias("left"),
-            both[1].alias("right"),
-        )
-        for side, both in zip(sides, ((structs[0], none[1]), (none[0], structs[1])), strict=True)
-    )
-    fields = [
-        StructField(name, kind.dataType) for name, kind in zip(names, left.key.fields, strict=True)
-    ]
-    both = replace(left, rows=here.unionAll(there), key=KeyColumns(tuple(fields), left.key.names))
+    """A function of two groups: one frame has the rows of both sides."""
+    here, there = left.by_position(), right.by_position()
+    rows = _of_side(here, there, is_right=False).unionAll(_of_side(there, here, is_right=True))
+    fields = [StructField(f"k{n}", field.dataType) for n, field in enumerate(left.key.fields)]
+    both = replace(left, rows=rows, key=KeyColumns(tuple(fields), left.key.names))
     stage = Stage.of(both, route)
-    places = len(names), len(names) + 1
-    layout = TwoSides((left.columns, right.columns), places, stage.key, stage.cut_by)
-    return stage.mapped(GroupTask(layout, call), call.schema, F.col("left").isNull())
+    first = len(fields), len(fields) + len(left.columns)
+    is_right = first[1] + len(right.columns)
+    layout = TwoSides((left.columns, right.columns), first, is_right, stage.key, stage.cut_by)
+    return stage.mapped(GroupTask(layout, call), call.schema, F.col("is_right"))
+
+
+def _of_side(request: RoutingRequest, other: RoutingRequest, is_right: bool) -> DataFrame:
+    """The key, the columns of the left and of the right side, and which side it is."""
+    key = [column.alias(f"k{place}") for place, column in enumerate(request.key.columns)]
+    own = [F.col(name) for name in request.rows.columns[: len(request.columns)]]
+    others = other.rows.schema.fields[: len(other.columns)]
+    none = [F.lit(None).cast(field.dataType) for field in others]
+    columns = [*none, *own] if is_right else [*own, *none]
+    named = [column.alias(f"v{place}") for place, column in enumerate(columns)]
+    return request.rows.select(*key, *named, F.lit(is_right).alias("is_right"))
 
 
 def _placed(request: RoutingRequest, route: Route) -> DataFrame:
