@@ -79,20 +79,25 @@ class FrameResults:
 
 def _shape(frame: pd.DataFrame) -> Any:
     """Equal for frames with the same columns and dtypes."""
-    return tuple(frame.columns), tuple(column.dtype for _, column in frame.items())
+    return tuple(frame.columns), tuple(values.dtype for values in _arrays(frame))
 
 
 def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
     """Frames with the same columns and dtypes on top of each other."""
-    columns = zip(*([column for _, column in frame.items()] for frame in frames), strict=True)
-    stacked = pd.concat({place: _column(each) for place, each in enumerate(columns)}, axis=1)
+    columns = zip(*map(_arrays, frames), strict=True)
+    stacked = pd.DataFrame({place: _column(parts) for place, parts in enumerate(columns)})
     return stacked.set_axis(frames[0].columns, axis=1)
 
 
-def _column(parts: tuple[pd.Series, ...]) -> pd.Series:
-    if isinstance(parts[0].dtype, np.dtype):
-        return pd.Series(np.concatenate([part.to_numpy() for part in parts]))
-    return pd.concat(parts, ignore_index=True)
+def _arrays(frame: pd.DataFrame) -> list[Any]:
+    """The values of each column; the public way makes a Series of each, at ten times the cost."""
+    return list(frame._iter_column_arrays())
+
+
+def _column(parts: tuple[Any, ...]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return pd.concat([pd.Series(part) for part in parts], ignore_index=True)
 
 
 def _in_turn(places: list[list[int]], counts: list[int]) -> np.ndarray[Any, Any]:
