@@ -116,13 +116,21 @@ class GroupTask:
             yield _as_one(held)
 
     def _cut(self, batches: Batches) -> Iterator[Called]:
+        collector, heads = self.call.collector(), []
         for bundle in bundles(batches, self.layout.cut_by, self.call.settings.batch_rows):
-            heads = bundle.rows.take(pa.array(bundle.starts[:-1]))
-            keys = [heads.column(place) for place in self.layout.key]
-            done = 0
-            for results in self.call.of_bundle(self.layout.sides(bundle), keys):
-                yield Called(results, heads.slice(done, len(results.counts)))
-                done += len(results.counts)
+            first = bundle.rows.take(pa.array(bundle.starts[:-1]))
+            keys = [first.column(place) for place in self.layout.key]
+            passed = 0
+            for group, result in enumerate(self.call.of_bundle(self.layout.sides(bundle), keys), 1):
+                collector.add(result)
+                if collector.rows >= MOST_ROWS:
+                    heads.append(first.slice(passed, group - passed))
+                    yield Called(collector.taken(), pa.concat_tables(heads))
+                    heads, passed = [], group
+            if passed < first.num_rows:
+                heads.append(first.slice(passed))
+        if heads:
+            yield Called(collector.taken(), pa.concat_tables(heads))
 
     def _streamed(self, batches: Batches) -> Iterator[tuple[pa.Table, Iterator[pa.Table]]]:
         """The first row of each group, and its results as they come."""

@@ -21,7 +21,7 @@ from unskew._spark.engine.spark_rules import CallForm, GroupKind, WorkerSettings
 Function = Callable[..., Any]
 
 MOST_ROWS = 10_000
-"""Results are passed on once they have this many rows, and at the end of a bundle."""
+"""Results are passed on once they have this many rows."""
 
 
 class Side(NamedTuple):
@@ -37,6 +37,23 @@ class Results(NamedTuple):
 
     rows: pa.Table
     counts: list[int]
+
+
+class Collector(Protocol):
+    """The results of consecutive groups, on their way to Arrow."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows they have."""
+        ...
+
+    def add(self, result: Any) -> None:
+        """Check the result of the next group, and keep it."""
+        ...
+
+    def taken(self) -> Results:
+        """All results so far; none are kept."""
+        ...
 
 
 class GroupCall(Protocol):
@@ -57,8 +74,12 @@ class GroupCall(Protocol):
         """The settings of the session."""
         ...
 
-    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Results]:
-        """The results of all groups, in their order; `keys` has a row for each group."""
+    def collector(self) -> Collector:
+        """Where the results of `of_bundle` go."""
+        ...
+
+    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Any]:
+        """The result of each group, in their order; `keys` has a row for each group."""
         ...
 
     def of_stream(
@@ -89,26 +110,22 @@ class ArrowCall:
     schema: StructType
     settings: WorkerSettings
 
-    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Results]:
-        """The results of all groups."""
-        call, check = called(self.function, self.form), self._check(pa.Table)
+    def collector(self) -> Collector:
+        """Tables, checked as Spark does."""
+        return TableResults(self._check(pa.Table))
+
+    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Any]:
+        """The result of each group."""
+        call = called(self.function, self.form)
         shown = [pa.Table.from_arrays(each.rows.columns, each.rows.column_names) for each in sides]
         bounds = [each.starts.tolist() for each in sides]
-        done: list[pa.Table] = []
-        rows = 0
         for group in range(len(bounds[0]) - 1):
             groups = [
                 table.slice(at[group], at[group + 1] - at[group])
                 for table, at in zip(shown, bounds, strict=True)
             ]
             key = tuple(column[group] for column in keys) if self.form.with_key else ()
-            done.append(check(call(key, *groups)))
-            rows += done[-1].num_rows
-            if rows >= MOST_ROWS:
-                yield _joined(done)
-                done, rows = [], 0
-        if done:
-            yield _joined(done)
+            yield call(key, *groups)
 
     def of_stream(
         self, key: Sequence[pa.Array], batches: Iterator[pa.RecordBatch]
@@ -148,11 +165,27 @@ class ArrowCall:
         return check
 
 
+class TableResults:
+    """Results that are Arrow tables."""
+
+    def __init__(self, check: Callable[[Any], pa.Table]) -> None:
+        self._check = check
+        self._tables: list[pa.Table] = []
+        self.rows = 0
+
+    def add(self, result: Any) -> None:
+        """Check the result of the next group, and keep it."""
+        table = self._check(result)
+        self._tables.append(table)
+        self.rows += table.num_rows
+
+    def taken(self) -> Results:
+        """All results so far; none are kept."""
+        tables, self._tables, self.rows = self._tables, [], 0
+        return Results(pa.concat_tables(tables), [table.num_rows for table in tables])
+
+
 def called(function: Function, form: CallForm) -> Function:
     """The function as Spark calls it, with the key only if it takes one."""
     safe = fail_on_stopiteration(function)
     return safe if form.with_key else lambda _key, *groups: safe(*groups)
-
-
-def _joined(tables: list[pa.Table]) -> Results:
-    return Results(pa.concat_tables(tables), [table.num_rows for table in tables])

@@ -36,10 +36,7 @@ class FrameResults:
         self._frames.append(frame)
         self.rows += len(frame)
 
-    def __len__(self) -> int:
-        return len(self._frames)
-
-    def converted(self) -> Results:
+    def taken(self) -> Results:
         """All results so far as one table; none are kept."""
         frames, self._frames, self.rows = self._frames, [], 0
         alike: dict[Any, list[int]] = {}

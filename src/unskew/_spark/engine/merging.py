@@ -119,8 +119,10 @@ def merged(merge: GroupCall, parts: Results) -> Iterator[pa.Table]:
         return
     starts = np.concatenate([[0], np.cumsum(counts)])
     if not merge.form.iterator:
-        for results in merge.of_bundle([Side(parts.rows, starts)], []):
-            yield results.rows
+        collector = merge.collector()
+        for result in merge.of_bundle([Side(parts.rows, starts)], []):
+            collector.add(result)
+        yield collector.taken().rows
         return
     for start, count in zip(starts.tolist(), counts.tolist(), strict=False):
         yield from merge.of_stream([], iter(parts.rows.slice(start, count).to_batches()))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from unskew._spark.engine.calls import MOST_ROWS, Function, Results, Side, called
+from unskew._spark.engine.calls import Collector, Function, Side, called
 from unskew._spark.engine.frame_results import FrameResults
 from unskew._spark.engine.group_frames import GroupFrames
 from unskew._spark.engine.spark_rules import CallForm, GroupKind, WorkerSettings
@@ -26,17 +26,16 @@ class PandasCall:
     schema: StructType
     settings: WorkerSettings
 
-    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Results]:
-        """The results of all groups."""
-        call, results = called(self.function, self.form), FrameResults(self.schema, self.settings)
+    def collector(self) -> Collector:
+        """Frames, checked and converted as Spark does."""
+        return FrameResults(self.schema, self.settings)
+
+    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Any]:
+        """The result of each group."""
+        call = called(self.function, self.form)
         frames = [GroupFrames(side, self.settings) for side in sides]
-        groups = sides[0].starts.size - 1
-        for group, key in enumerate(self._keys(keys, groups)):
-            results.add(call(key, *(each.frame(group) for each in frames)))
-            if results.rows >= MOST_ROWS:
-                yield results.converted()
-        if len(results):
-            yield results.converted()
+        for group, key in enumerate(self._keys(keys, sides[0].starts.size - 1)):
+            yield call(key, *(each.frame(group) for each in frames))
 
     def of_stream(
         self, key: Sequence[pa.Array], batches: Iterator[pa.RecordBatch]
@@ -47,7 +46,7 @@ class PandasCall:
         (first,) = self._keys(key, 1)
         for result in called(self.function, self.form)(first, shown):
             results.add(result)
-            yield results.converted().rows
+            yield results.taken().rows
 
     def _frame(self, batch: pa.RecordBatch) -> Any:
         bounds = np.array([0, batch.num_rows])

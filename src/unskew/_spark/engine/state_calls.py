@@ -10,12 +10,13 @@ import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from unskew._spark.engine.aggregate_functions import States
-from unskew._spark.engine.calls import Results, Side
+from unskew._spark.engine.calls import Collector, Results, Side
 from unskew._spark.engine.spark_rules import CallForm, WorkerSettings
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.frames.schemas import arrow_type
@@ -44,7 +45,11 @@ class FoldCall:
         """With the key, in batches."""
         return CallForm(with_key=True, iterator=True)
 
-    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Results]:
+    def collector(self) -> Collector:
+        """Groups come in batches only."""
+        raise NotImplementedError
+
+    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Any]:
         """Groups come in batches only."""
         raise NotImplementedError
 
@@ -75,19 +80,17 @@ class FinishCall:
         """All states of a key at once, without the key: it stands beside each."""
         return CallForm(with_key=False, iterator=False)
 
-    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Results]:
-        """The results of all keys."""
+    def collector(self) -> Collector:
+        """Keys with their results."""
+        return FinishedKeys(self.schema)
+
+    def of_bundle(self, sides: Sequence[Side], keys: Sequence[pa.Array]) -> Iterator[Any]:
+        """The key of each group in a table, and its results."""
         (side,) = sides
-        kept = side.rows.select(range(side.rows.num_columns - 2)).take(pa.array(side.starts[:-1]))
+        key = side.rows.select(range(side.rows.num_columns - 2))
         found = side.rows.column(side.rows.num_columns - 2).to_pylist()
-        bounds = side.starts.tolist()
-        results = pa.array(
-            [self._result(found[at:end]) for at, end in pairwise(bounds)],
-            arrow_type(self.states.results),
-        )
-        none = pa.nulls(len(results), pa.binary())
-        rows = pa.Table.from_arrays([*kept.columns, none, results], names=self.schema.names)
-        yield Results(rows, [1] * len(results))
+        for at, end in pairwise(side.starts.tolist()):
+            yield key.slice(at, 1), self._result(found[at:end])
 
     def of_stream(
         self, key: Sequence[pa.Array], batches: Iterator[pa.RecordBatch]
@@ -100,3 +103,32 @@ class FinishCall:
         for state in states:
             merged = self.states.merge(merged, pickle.loads(state))
         return self.states.result(merged)
+
+
+class FinishedKeys:
+    """Keys with their results."""
+
+    def __init__(self, schema: StructType) -> None:
+        self._schema = schema
+        self._keys: list[pa.Table] = []
+        self._results: list[dict[str, object]] = []
+
+    @property
+    def rows(self) -> int:
+        """One for each key."""
+        return len(self._keys)
+
+    def add(self, result: Any) -> None:
+        """Keep a key and its results."""
+        key, results = result
+        self._keys.append(key)
+        self._results.append(results)
+
+    def taken(self) -> Results:
+        """All keys so far; none are kept."""
+        keys = pa.concat_tables(self._keys)
+        results = pa.array(self._results, arrow_type(self._schema["results"].dataType))
+        self._keys, self._results = [], []
+        columns = [*keys.columns, pa.nulls(len(results), pa.binary()), results]
+        rows = pa.Table.from_arrays(columns, names=self._schema.names)
+        return Results(rows, [1] * len(results))
