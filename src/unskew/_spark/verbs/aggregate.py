@@ -8,6 +8,7 @@ makes a state of each of its keys, and the states of keys that were cut are merg
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -17,7 +18,7 @@ from unskew._spark.engine.spark_rules import WorkerSettings
 from unskew._spark.engine.stages import merge_in_bulk
 from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
 from unskew._spark.frames.grouping import aggregate_by, keys_are_shown, shown
-from unskew._spark.frames.keys import column, place_of
+from unskew._spark.frames.keys import column
 from unskew._spark.planning.request import RoutingRequest
 from unskew.aggregates import Aggregate
 from unskew.partitioners import Need
@@ -54,16 +55,23 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
         return done.select(*plan.results())
     states, settings = plan.states(), WorkerSettings.of(plan.rows)
     schema = state_schema(request.key, states)
-    places = tuple(place_of(plan.rows, name) for name in states.columns)
-    fold = FoldCall(states, places, schema, settings)
-    finish = FinishCall(states, schema, settings)
-    done = merge_in_bulk(request, request.plan().route, fold, finish)
+    fold = FoldCall(states, tuple(range(len(states.columns))), schema, settings)
+    slim = _only(request, states.columns)
+    done = merge_in_bulk(slim, slim.plan().route, fold, FinishCall(states, schema, settings))
     results = plan.results(column("results"))
     if not keys_are_shown(plan.rows):
         return done.select(*results)
     key = enumerate(zip(request.key.names, request.key.fields, strict=True))
     keys = [shown(column(f"k{n}"), field.dataType).alias(name) for n, (name, field) in key]
     return done.select(*keys, *results)
+
+
+def _only(request: RoutingRequest, columns: Sequence[str]) -> RoutingRequest:
+    """The columns that aggregates read, in front, and the key: others may be of any type."""
+    names = list(dict.fromkeys([*columns, *request.key.column_names]))
+    rows = request.rows.select(*map(column, names))
+    # Rows without a column could not be counted.
+    return replace(request, rows=rows, columns=tuple(names[: len(columns) or 1]))
 
 
 def _named(result: DataFrame, request: RoutingRequest) -> DataFrame:
