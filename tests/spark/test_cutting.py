@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unskew._spark.engine.cutting import bundles, evenly, streamed
+from unskew._spark.engine.bulk import MOST_BYTES
+from unskew._spark.engine.bulk import in_batches as passed_on
+from unskew._spark.engine.cutting import Limits, bundles, evenly, streamed
 
 NAN = math.nan
 
@@ -35,12 +37,13 @@ def test_every_group_once_and_whole(lengths, sizes, most):
     rows = pa.record_batch({"k": keys, "v": np.arange(keys.size)})
     expected = [rows.column(1).filter(pa.array(keys == k)).to_pylist() for k in range(len(lengths))]
     cut = []
-    for bundle in bundles(in_batches(rows, sizes), [0], most):
+    for bundle in bundles(in_batches(rows, sizes), [0], Limits(most)):
         for start, end in zip(bundle.starts, bundle.starts[1:], strict=False):
             cut.append(bundle.rows["v"].to_pylist()[start:end])
     assert cut == expected
     batches = [
-        [b.column(1).to_pylist() for b in g] for g in streamed(in_batches(rows, sizes), [0], most)
+        [b.column(1).to_pylist() for b in g]
+        for g in streamed(in_batches(rows, sizes), [0], Limits(most))
     ]
     assert [list(chain.from_iterable(each)) for each in batches] == expected
     if most:
@@ -52,7 +55,7 @@ def test_what_a_function_leaves_unread_belongs_to_its_group(lengths, sizes, read
     keys = np.repeat(np.arange(len(lengths)), lengths)
     rows = pa.record_batch({"k": keys})
     firsts = []
-    for group in streamed(in_batches(rows, sizes), [0], 2):
+    for group in streamed(in_batches(rows, sizes), [0], Limits(2)):
         firsts.append(next(group).column(0)[0].as_py())
         for _ in range(read):
             next(group, None)
@@ -98,6 +101,24 @@ def test_a_key_of_several_columns_changes_with_any_of_them():
 @given(lengths=sizes, most=st.integers(1, 7))
 def test_batches_are_cut_evenly(lengths, most):
     rows = pa.record_batch({"v": np.arange(sum(lengths))})
-    found = [batch.column(0).to_pylist() for batch in evenly(in_batches(rows, lengths), most)]
+    found = [
+        batch.column(0).to_pylist() for batch in evenly(in_batches(rows, lengths), Limits(most))
+    ]
     assert list(chain.from_iterable(found)) == list(range(rows.num_rows))
     assert [len(each) for each in found[:-1]] == [most] * (len(found) - 1)
+
+
+@given(lengths=st.lists(st.integers(1, 5), max_size=12), most=st.integers(0, 7))
+def test_batches_are_joined_up_to_a_size_only(lengths, most):
+    rows = pa.record_batch({"v": np.arange(sum(lengths), dtype=np.int64)})
+    given = (rows.slice(sum(lengths[:n]), length) for n, length in enumerate(lengths))
+    found = list(evenly(given, Limits(most, size=5 * 8)))
+    assert [v for batch in found for v in batch.column(0).to_pylist()] == list(range(rows.num_rows))
+    assert all(batch.num_rows <= (min(most, 5) if most else 5) for batch in found)
+
+
+def test_large_results_are_passed_on_however_few_their_rows():
+    model = pa.table({"model": pa.array([b"\0" * (MOST_BYTES // 4)])})
+    assert [batch.num_rows for batch in passed_on([model] * 9)] == [4, 4, 1]
+    small = pa.table({"model": [b"", b""]})
+    assert [batch.num_rows for batch in passed_on([small] * 9)] == [18]

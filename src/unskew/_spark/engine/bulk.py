@@ -24,6 +24,9 @@ from unskew._spark.engine.cutting import Bundle, bundles, streamed
 
 Batches = Iterator[pa.RecordBatch]
 
+MOST_BYTES = 64 << 20
+"""Results of this size are passed on, however few their rows: a group may return a whole model."""
+
 
 @dataclass(frozen=True, slots=True)
 class OneSide:
@@ -117,7 +120,7 @@ class GroupTask:
 
     def _cut(self, batches: Batches) -> Iterator[Called]:
         collector, heads = self.call.collector(), []
-        for bundle in bundles(batches, self.layout.cut_by, self.call.settings.batch_rows):
+        for bundle in bundles(batches, self.layout.cut_by, self.call.settings.limits):
             first = bundle.rows.take(pa.array(bundle.starts[:-1]))
             keys = [first.column(place) for place in self.layout.key]
             passed = 0
@@ -136,7 +139,7 @@ class GroupTask:
         """The first row of each group, and its results as they come."""
         layout = self.layout
         assert isinstance(layout, OneSide)  # Spark has no iterators of two sides.
-        for group in streamed(batches, layout.cut_by, self.call.settings.batch_rows):
+        for group in streamed(batches, layout.cut_by, self.call.settings.limits):
             first = next(group)
             head = pa.Table.from_batches([first.slice(0, 1)])
             key = [head.column(place) for place in layout.key]
@@ -152,13 +155,14 @@ def _as_one(held: list[Called]) -> Called:
 def in_batches(tables: Iterable[pa.Table]) -> Batches:
     """The rows of many tables in few batches."""
     held: list[pa.Table] = []
-    rows = 0
+    rows = size = 0
     for table in tables:
         held.append(table)
         rows += table.num_rows
-        if rows >= MOST_ROWS:
+        size += table.nbytes
+        if rows >= MOST_ROWS or size >= MOST_BYTES:
             yield from pa.concat_tables(held).combine_chunks().to_batches()
-            held, rows = [], 0
+            held, rows, size = [], 0, 0
     if rows:
         yield from pa.concat_tables(held).combine_chunks().to_batches()
 

@@ -6,6 +6,7 @@ equality of Spark's sort: null is null, NaN is NaN, and -0.0 is 0.0. No hash dec
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,6 +20,18 @@ from unskew._spark.frames.arrow_keys import identities
 from unskew._spark.frames.schemas import in_numbers
 
 Places = NDArray[np.int64]
+
+
+class Limits(NamedTuple):
+    """How large a batch of one group may be."""
+
+    rows: int = 0
+    """0 or less: as many as the bytes allow."""
+    size: int = 2**31 - 1
+    """In bytes."""
+
+
+NO_LIMITS = Limits()
 
 
 class Bundle(NamedTuple):
@@ -39,11 +52,11 @@ class Segments(NamedTuple):
 
 
 def bundles(
-    batches: Iterator[pa.RecordBatch], key: Sequence[int], most: int = 0
+    batches: Iterator[pa.RecordBatch], key: Sequence[int], limits: Limits = NO_LIMITS
 ) -> Iterator[Bundle]:
     """The groups of sorted rows, by the columns at the places `key`.
 
-    A group that spans batches comes in chunks of `most` rows, as Spark cuts it.
+    A group that spans batches comes in chunks within `limits`, as Spark cuts it.
 
     >>> first, second = pa.record_batch({"k": [1, 1, 2]}), pa.record_batch({"k": [2, 3]})
     >>> [(b.rows["k"].to_pylist(), b.starts.tolist()) for b in bundles(iter([first, second]), [0])]
@@ -58,13 +71,13 @@ def bundles(
             if first == rows.num_rows:
                 continue
         if pending:
-            yield _joined(pending, most)
+            yield _joined(pending, limits)
         if first < last:
             inner = starts[(starts >= first) & (starts <= last)]
             yield Bundle(pa.Table.from_batches([rows.slice(first, last - first)]), inner - first)
         pending = [rows.slice(last)]
     if pending:
-        yield _joined(pending, most)
+        yield _joined(pending, limits)
 
 
 def segments(batches: Iterator[pa.RecordBatch], key: Sequence[int]) -> Iterator[Segments]:
@@ -88,9 +101,9 @@ def segments(batches: Iterator[pa.RecordBatch], key: Sequence[int]) -> Iterator[
 
 
 def streamed(
-    batches: Iterator[pa.RecordBatch], key: Sequence[int], most: int
+    batches: Iterator[pa.RecordBatch], key: Sequence[int], limits: Limits
 ) -> Iterator[Iterator[pa.RecordBatch]]:
-    """Each group as an iterator of batches of `most` rows (0: as they come), to be read in turn."""
+    """Each group as an iterator of batches, to be read in turn."""
     pieces = _pieces(batches, key)
     following = next(pieces, None)
     while following is not None:
@@ -105,7 +118,7 @@ def streamed(
                     return
                 yield piece
 
-        group = evenly(rest(), most)
+        group = evenly(rest(), limits)
         yield group
         for _ in group:  # What the function left unread.
             pass
@@ -121,21 +134,26 @@ def _pieces(
             yield rows.slice(start, end - start), number > 0 or not continues
 
 
-def evenly(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of `most` rows, the last of fewer; 0 leaves them as they are."""
-    if most <= 0:
-        yield from batches
-        return
+def evenly(batches: Iterator[pa.RecordBatch], limits: Limits) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches as full as the limits allow.
+
+    Batches come from Spark within its limit of bytes: they are joined up to it, never cut by it.
+    """
+    most = limits.rows if limits.rows > 0 else sys.maxsize
     held: list[pa.RecordBatch] = []
-    count = 0
+    count = size = 0
     for batch in batches:
+        if held and size + batch.nbytes > limits.size:
+            yield _one(held)
+            held, count, size = [], 0, 0
         while count + batch.num_rows >= most:
             yield _one([*held, batch.slice(0, most - count)])
             batch = batch.slice(most - count)
-            held, count = [], 0
+            held, count, size = [], 0, 0
         if batch.num_rows:
             held.append(batch)
             count += batch.num_rows
+            size += batch.nbytes
     if held:
         yield _one(held)
 
@@ -144,8 +162,8 @@ def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
-def _joined(batches: list[pa.RecordBatch], most: int) -> Bundle:
-    rows = pa.Table.from_batches(list(evenly(iter(batches), most)))
+def _joined(batches: list[pa.RecordBatch], limits: Limits) -> Bundle:
+    rows = pa.Table.from_batches(list(evenly(iter(batches), limits)))
     return Bundle(rows, np.array([0, rows.num_rows], dtype=np.int64))
 
 

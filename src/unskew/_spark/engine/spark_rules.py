@@ -20,6 +20,7 @@ from pyspark.sql.pandas.typehints import (
 )
 from pyspark.util import PythonEvalType
 
+from unskew._spark.engine.cutting import Limits
 from unskew.errors import ParameterError, ParameterTypeError
 
 GroupKind = Literal["arrow", "pandas"]
@@ -79,7 +80,8 @@ class WorkerSettings:
     large_types: bool
     int_to_decimal: bool
     int_extension_types: bool
-    batch_rows: int
+    limits: Limits
+    """How large Spark's batches may be."""
 
     @classmethod
     def of(cls, rows: DataFrame) -> WorkerSettings:
@@ -102,5 +104,19 @@ class WorkerSettings:
             flag("spark.sql.execution.arrow.useLargeVarTypes"),
             flag(f"{python_udf}.intToDecimalCoercionEnabled"),
             flag(f"{python_udf}.preferIntExtensionDtype"),
-            int(text("spark.sql.execution.arrow.maxRecordsPerBatch", "10000")),
+            Limits(
+                int(text("spark.sql.execution.arrow.maxRecordsPerBatch", "10000")),
+                in_bytes(text("spark.sql.execution.arrow.maxBytesPerBatch", "64MB")),
+            ),
         )
+
+
+def in_bytes(size: str) -> int:
+    """A size as Spark's settings give it.
+
+    >>> in_bytes("4096"), in_bytes("64MB"), in_bytes("1k")
+    (4096, 67108864, 1024)
+    """
+    number = size.strip().lower().removesuffix("b")
+    unit = number.lstrip("0123456789")
+    return int(number.removesuffix(unit)) << 10 * " kmgtp".index(unit or " ")
