@@ -3,8 +3,8 @@
 from unskew._spark.monitoring.feeds import read_lines
 from unskew._spark.monitoring.listener import BatchListener, batches, watch
 from unskew._spark.monitoring.progress import BatchProgress
+from unskew._spark.stateful.batch_job import Sink
 from unskew._spark.stateful.processor import Processor
-from unskew._spark.stateful.run import Sink
 from unskew._spark.stateful.stream import StatefulStream, read_state, stateful
 from unskew._spark.streaming.group_by import GroupedStream, groupBy
 from unskew._spark.verbs.map import MappedStream

@@ -19,7 +19,7 @@ from unskew._spark.frames.files import Files
 from unskew._spark.stateful.controller import Controller
 from unskew._spark.stateful.run import StateRun
 from unskew._spark.stateful.stream import read_state, stateful
-from unskew.partitioners import RoutingTable
+from unskew.partitioners import ConsistentRing, RoutingTable
 
 SCHEMA = "id bigint, word string, part int, at timestamp"
 OUTPUT = "word string, part int, ids array<bigint>, total bigint, what string"
@@ -91,12 +91,13 @@ class Driver:
     folder: Path
     settings: dict
     delivered: dict = field(default_factory=dict)
+    processor: object = field(default_factory=remembering)
 
     def start(self, workers: int) -> StateRun:
         """As a driver that has just come up."""
         rows = self.spark.readStream.schema(SCHEMA).parquet(str(self.folder))
         stream = stateful(
-            rows, ["word", "part"], remembering(), schema=OUTPUT, state_schema=STATE,
+            rows, ["word", "part"], self.processor, schema=OUTPUT, state_schema=STATE,
             checkpoint=str(self.folder), workers=workers, cost="rows", **self.settings,
         )  # fmt: skip
         self.spark.sparkContext.setLocalProperty("sql.streaming.queryId", "query 1")
@@ -155,6 +156,6 @@ def shuffle_tables(monkeypatch, seed: int) -> None:
             return None
         chosen = statistics.keys[draw.random(statistics.size) < 0.5]
         owners = draw.integers(0, workers, chosen.size).astype(np.int32)
-        return SimpleNamespace(table=RoutingTable(workers, chosen, owners))
+        return SimpleNamespace(table=RoutingTable(workers, chosen, owners, ConsistentRing(workers)))
 
     monkeypatch.setattr(Controller, "plan", plan)

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from unskew._spark.frames.files import DamagedFileError
-from unskew._spark.stateful.commits import Commit, CommitLog, LayerFile
+from unskew._spark.stateful.commits import Commit, CommitLog
 from unskew._spark.stateful.controller import Controller, Interval, planner_and_threshold
-from unskew._spark.stateful.reports import SlotReport
+from unskew._spark.stateful.reports import WorkerReport
+from unskew._spark.stateful.state_files import StateFile
+from unskew._spark.stateful.worker_step import Touched
 from unskew.errors import ParameterError, StateError, UnknownNameError
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import Mixed, Scan
@@ -20,13 +22,11 @@ from unskew.rebalancing import Mixed, Scan
 KEYS = np.arange(1, 9, dtype=np.int64)
 
 
-def report(hashes, rows, memory=None) -> SlotReport:
-    rows = np.asarray(rows, dtype=np.int64)
-    size = rows if memory is None else np.asarray(memory, dtype=np.int64)
-    seconds = rows.astype(np.float64)
-    return SlotReport.of(
-        0, np.asarray(hashes, np.int64), rows, seconds, size, newest=None, timers=0, late=0
-    )
+def report(hashes, rows, memory=None, pace=1.0) -> WorkerReport:
+    """A row takes `pace` seconds."""
+    rows, hashes = list(map(int, rows)), list(map(int, hashes))
+    size = np.asarray(rows if memory is None else list(memory), dtype=np.int64)
+    return WorkerReport.of(0, Touched(hashes, hashes, rows, [pace * each for each in rows]), size)
 
 
 def controller(**changes) -> Controller:
@@ -50,17 +50,17 @@ def test_a_plan_that_gains_too_little_is_left_alone():
     assert control.plan(RoutingTable(3), 2) is not None  # but other workers need other tables
 
 
-def test_a_move_must_pay_for_itself():
-    """Forty seconds a batch would be saved, in ten batches four hundred."""
-    control = controller(cost="seconds", payback=10)
-    control.learn([report(KEYS, [10] * 8)])
-    assert control.plan(RoutingTable(2), 2, price=399) is not None
-    assert control.plan(RoutingTable(2), 2, price=401) is None
-    assert control.plan(RoutingTable(3), 2, price=401) is not None
-    for changes in ({"payback": None}, {"cost": "rows"}):
-        control = controller(**{"cost": "seconds", "payback": 10} | changes)
-        control.learn([report(KEYS, [10] * 8)])
-        assert control.plan(RoutingTable(2), 2, price=401) is not None
+@pytest.mark.parametrize(("cost", "pace"), [("seconds", 1.0), ("rows", 1.0), ("rows", 0.5)])
+def test_a_move_must_pay_for_itself_whatever_cost_is_counted_in(cost, pace):
+    """Forty rows a batch would be saved, in ten batches four hundred; four keys move."""
+    control = controller(cost=cost, payback=10)
+    control.learn([report(KEYS, [10] * 8, pace=pace)])
+    assert control.plan(RoutingTable(2), 2, price=pace * 99) is not None
+    assert control.plan(RoutingTable(2), 2, price=pace * 101) is None
+    assert control.plan(RoutingTable(3), 2, price=pace * 101) is not None
+    control = controller(cost=cost, payback=None)
+    control.learn([report(KEYS, [10] * 8, pace=pace)])
+    assert control.plan(RoutingTable(2), 2, price=pace * 101) is not None
 
 
 def test_a_plan_must_promise_more_than_the_last_ones_were_wrong_by():
@@ -147,14 +147,22 @@ def test_a_ready_planner_has_its_own_settings():
 
 def commit() -> Commit:
     table = RoutingTable(3, np.array([2**63 + 5, 7], np.uint64), np.array([2, 0], np.int32))
-    layers = (LayerFile("layers/0-a", 10), LayerFile("layers/1-b", 2))
-    return Commit(4, "query", "key", "state", table, 9, layers, 17, {"intervals": []})
+    files = (
+        (StateFile("files/a", 10, "aa", 3, 2, -5, 7), StateFile("files/b", 9, "bb", 2, 4)),
+        (),
+        (StateFile("files/c", 8, "cc", 1, 3),),
+    )
+    planned = RoutingTable(3, np.array([7], np.uint64), np.array([1], np.int32))
+    return Commit(4, "query", "key", "state", table, planned, 9, files, 17, {"intervals": []})
 
 
 def test_commits_come_back_as_written():
     found = Commit.from_bytes(commit().to_bytes())
     assert found.table.keys.tolist() == [7, 2**63 + 5]
     assert found.table.owners.tolist() == [0, 2]
+    assert found.planned.owners.tolist() == [1]
+    assert found.files == commit().files
+    assert found.names == {"files/a", "files/b", "files/c"}
     assert found.to_bytes() == commit().to_bytes()
 
 
@@ -168,10 +176,10 @@ def test_damaged_commits_are_noticed_wherever_they_are_cut():
 
 
 def test_another_format_is_refused(monkeypatch):
-    monkeypatch.setattr("unskew._spark.stateful.commits.FORMAT", 2)
+    monkeypatch.setattr("unskew._spark.stateful.commits.FORMAT", 3)
     later = commit().to_bytes()
     monkeypatch.undo()
-    with pytest.raises(StateError, match="format 2 and this unskew reads format 1"):
+    with pytest.raises(StateError, match="format 3 and this unskew reads format 2"):
         Commit.from_bytes(later)
 
 
@@ -187,7 +195,7 @@ def test_a_bug_of_the_reader_is_not_reported_as_damage(monkeypatch):
 
 
 class Folder:
-    """Files in memory."""
+    """Files in memory, with all that commits name, whole."""
 
     folder = "folder"
 
@@ -195,13 +203,17 @@ class Folder:
         self.content = content
 
     def names(self, folder):
-        return sorted(name.removeprefix(f"{folder}/") for name in self.content)
+        names = (name.partition("/") for name in self.content)
+        return sorted(name for kind, _, name in names if kind == folder)
 
     def read(self, name):
         return self.content[name]
 
-    def exists(self, name):
-        return True
+    def lengths(self, folder):
+        return {"a": 10, "b": 9, "c": 8}
+
+    def checksum(self, name):
+        return name[-1] * 2
 
     def remove(self, name):
         del self.content[name]
@@ -209,18 +221,19 @@ class Folder:
 
 def test_damaged_commits_are_removed_only_where_that_is_asked_for(caplog):
     intact, damaged = f"commits/{4:012d}.json", f"commits/{5:012d}.json"
-    files = Folder({intact: commit().to_bytes(), damaged: b"{", "commits/notes.json": b""})
+    unnamed = {"commits/notes.json": b"", "files/a": b"", "files/of an attempt that failed": b""}
+    files = Folder({intact: commit().to_bytes(), damaged: b"{", **unnamed})
     assert CommitLog(files).last(mend=False).batch == 4
     assert damaged in files.content
     with caplog.at_level("WARNING", logger="unskew"):
         assert CommitLog(files).last().batch == 4
-    assert damaged not in files.content
+    assert set(files.content) == {intact, "commits/notes.json", "files/a"}
     assert "falling back to batch 4" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(b"{", "not JSON"), (b"[]", "a format"), (b"{}", "a format"), (b'{"format": 1}', "no field")],
+    [(b"{", "not JSON"), (b"[]", "a format"), (b"{}", "a format"), (b'{"format": 2}', "no field")],
 )
 def test_documents_that_are_not_commits(text, why):
     content = text + b"\n" + hashlib.sha256(text).hexdigest().encode() + b"\n"

@@ -11,11 +11,9 @@ from tests.effort import THOROUGH
 from tests.spark.state.batches import Driver, Reference, random_batches, shuffle_tables
 
 from unskew._spark.frames import fault_points
-from unskew._spark.frames.physical_plan import physical_plan
-from unskew._spark.stateful import batch_job
 from unskew._spark.stateful import run as state_run
 from unskew.errors import StateError
-from unskew.partitioners import KeyGrouping, RoutingTable
+from unskew.partitioners import RoutingTable
 
 pytestmark = pytest.mark.spark
 
@@ -47,14 +45,37 @@ def test_any_tables_and_any_workers(spark, tmp_path, monkeypatch, seed):
 def test_a_key_deleted_away_from_home_stays_deleted_when_it_comes_back(spark, tmp_path):
     driver, reference = Driver(spark, tmp_path, {"rebalancer": None}), Reference()
     run = driver.start(workers=2)
-    there, back = ([(1, "a", 1, None)], [(13, "a", 1, None)]), [(14, "a", 1, None)]
-    for number, rows in enumerate((*there, back)):
+    # The second batch hands the key over, the third deletes it there, the fourth brings it back.
+    for number, row in enumerate([1, 2, 13, 14, 15, 16]):
+        rows = [(row, "a", 1, None)]
         run(driver.frame(rows), number)
         reference.batch(rows)
         hashes = run.controller.statistics().keys
-        home = int(KeyGrouping(2).router().route(hashes)[0])
-        owner = 1 - home if number == 0 else home
-        run.table = RoutingTable(2, hashes, np.array([owner], dtype=np.int32))
+        home = int(run.table.fallback.router().route(hashes)[0])
+        owner = 1 - home if number < 2 else home
+        table = RoutingTable(2, hashes, np.array([owner], np.int32), run.table.fallback)
+        run.target = table
+    assert [record.migrated_keys for record in run.progress] == [0, 1, 0, 1, 0, 0]
+    driver.assert_same(reference)
+
+
+def test_scaling_moves_what_the_ring_says(spark, tmp_path):
+    driver, reference = Driver(spark, tmp_path, {"rebalancer": None}), Reference()
+    run = driver.start(workers=4)
+    count = 1500
+    # No id is a multiple of 13: all keys keep their state.
+    batches = [[(13 * n + 1, f"w{n}", 1, None) for n in range(count)]]
+    batches += [[(13 * n + 2, "w0", 1, None)] for n in range(4)]
+    for number, rows in enumerate(batches):
+        run.workers = 5 if number < 3 else 4
+        if number == 0:
+            run.workers = 4
+        run(driver.frame(rows), number)
+        reference.batch(rows)
+    grown, shrunk = run.progress[1], run.progress[3]
+    assert [record.workers for record in run.progress] == [4, 4, 5, 5, 4]
+    assert 0 < grown.migrated_keys <= 1.3 * count / 5
+    assert shrunk.migrated_keys == grown.migrated_keys
     driver.assert_same(reference)
 
 
@@ -88,10 +109,61 @@ def test_a_failure_between_any_two_writes(spark, tmp_path, monkeypatch):
         stop()
     assert not failing
     driver.assert_same(reference)
-    named = {layer.path for layer in run.commit.layers}
-    kept = {f"layers/{name}" for name in run.files.names("layers")}
-    assert named <= kept
+    kept = {f"files/{name}" for name in run.files.names("files")}
+    assert run.commit.names <= kept
     assert len(run.files.names("commits")) == 3
+    run.log.last()  # A restart leaves nothing behind that no commit names.
+    kept = {f"files/{name}" for name in run.files.names("files")}
+    assert kept == set.union(*(names for names in run.log._kept.values()))
+
+
+def test_an_attempt_that_fails_in_the_middle_leaves_no_trace(spark, tmp_path):
+    """Some workers have written their files when another fails; and a task is tried again."""
+    driver, reference = Driver(spark, tmp_path, {"merge_after": 1}), Reference()
+    mark = tmp_path / "failed once"
+    inner = driver.processor
+
+    def failing():
+        from unskew._spark.stateful.processor import FunctionProcessor
+
+        def process(key, rows, state):
+
+            if rows["id"].to_pylist()[0] % 7 == 0 and not mark.exists():
+                mark.touch()
+                raise RuntimeError("the first attempt")
+            return inner.process(key, rows, state)
+
+        return FunctionProcessor(process)
+
+    driver.processor = failing()
+    run = driver.start(workers=3)
+    for number, rows in enumerate(random_batches(4, 4)):
+        run(driver.frame(rows), number)
+        reference.batch(rows)
+    assert mark.exists()
+    driver.assert_same(reference)
+
+
+@pytest.mark.parametrize("reads", [0, 1, 2])
+def test_a_sink_may_read_its_output_in_part_twice_or_not_at_all(spark, tmp_path, reads):
+    driver, reference = Driver(spark, tmp_path, {}), Reference()
+    run = driver.start(workers=3)
+
+    def sink(output, batch):
+        for _ in range(reads):
+            output.take(1)
+        driver.sink(output, batch)
+
+    def nothing(output, batch):
+        pass
+
+    for number, rows in enumerate(random_batches(6, 3)):
+        run.sink = sink if reads else nothing
+        run(driver.frame(rows), number)
+        reference.batch(rows)
+    if not reads:
+        reference.output = []
+    driver.assert_same(reference)
 
 
 def test_what_does_not_fit_is_refused(spark, tmp_path, caplog):
@@ -131,23 +203,21 @@ def test_what_does_not_fit_is_refused(spark, tmp_path, caplog):
     driver.assert_same(reference)
 
 
-def test_state_stays_where_it_is(spark, tmp_path, monkeypatch):
-    """Neither the layers nor what is found in them is shuffled, also after keys have moved."""
+def test_a_batch_is_one_job_of_two_stages_and_compiles_nothing_new(spark, tmp_path, monkeypatch):
     shuffle_tables(monkeypatch, 5)
-    plans = []
-
-    def watched(rows, slot, workers):
-        if "kind" in rows.columns:
-            plans.append(physical_plan(rows))
-        return rows.repartition(workers, slot)
-
-    monkeypatch.setattr(batch_job, "place_by_slot", watched)
     driver = Driver(spark, tmp_path, {})
     run = driver.start(workers=3)
-    for number, rows in enumerate(random_batches(5, 3)):
-        run(driver.frame(rows), number)
+    context, tracker = spark.sparkContext, spark.sparkContext.statusTracker()
+    metrics = context._jvm.org.apache.spark.metrics.source.CodegenMetrics
+    compiled = []
+    for number, rows in enumerate(random_batches(5, 6)):
+        frame = driver.frame(rows or [(number, "a", 1, None)])
+        before = metrics.METRIC_COMPILATION_TIME().getCount()
+        context.setJobGroup(f"batch {number}", "a batch")
+        run(frame, number)
+        compiled.append(metrics.METRIC_COMPILATION_TIME().getCount() - before)
+        [job] = tracker.getJobIdsForGroup(f"batch {number}")
+        assert len(tracker.getJobInfo(job).stageIds) == 2
+    context._jsc.clearJobGroup()
     assert sum(record.migrated_keys for record in run.progress) > 0
-    assert plans
-    for plan in plans:
-        assert "FlatMapCoGroupsInArrow" in plan
-        assert "Exchange" not in plan
+    assert compiled[-2:] == [0, 0]

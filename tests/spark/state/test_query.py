@@ -23,6 +23,7 @@ from unskew.errors import (
     ParameterError,
     SchemaError,
     SessionError,
+    StateError,
     UnknownNameError,
     UnskewError,
 )
@@ -110,8 +111,48 @@ def test_restart_fall_back_and_refusal(spark, tmp_path, caplog):
     assert [record.batch for record in again.progress] == [1, 2]
     stream.check()
 
+    shutil.copytree(tmp_path / "checkpoint" / "spark", tmp_path / "copy")
     shutil.rmtree(tmp_path / "checkpoint" / "spark")
     with pytest.raises(StreamingQueryException, match="belongs to query"):
+        stream.run()
+
+    shutil.rmtree(tmp_path / "checkpoint")
+    shutil.copytree(tmp_path / "copy", tmp_path / "checkpoint" / "spark")
+    with pytest.raises(StateError, match=r"has no state, but .* has finished batch 2"):
+        stream.run()
+
+
+def removed(path):
+    path.unlink()
+
+
+def emptied(path):
+    path.write_bytes(b"")
+
+
+def flipped(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [removed, emptied, flipped])
+def test_a_damaged_state_file_is_noticed(spark, tmp_path, caplog, damage):
+    stream = Stream(spark, tmp_path)
+    stream.add(["a", "a", None, "b", "c"])
+    stream.add(["a", "c"])
+    stream.run()
+    files = tmp_path / "checkpoint" / "state" / "files"
+    newest = sorted(each for each in files.iterdir() if each.name.startswith(f"{1:08d}"))
+    damage(newest[0])
+    with caplog.at_level(logging.WARNING, logger="unskew"):
+        stream.run()
+    assert "falling back to batch 0" in caplog.text
+    stream.check()
+
+    for each in files.iterdir():
+        damage(each)
+    with pytest.raises(StateError, match="every commit in"):
         stream.run()
 
 
@@ -146,16 +187,64 @@ def test_mistakes_are_found_before_the_start(spark, tmp_path):
     refused(ParameterError, "remove theta=", rebalancer=Mixed(), theta=0.1)
     collated = rows.selectExpr("key collate UTF8_LCASE key")
     refused(KeyTypeError, "byte by byte", stream=collated)
+    months = rows.selectExpr("make_ym_interval(1, length(key)) key")
+    refused(KeyTypeError, "the months, as the key", stream=months)
+    refused(ParameterError, "cannot hand to Python", state_schema="months interval year to month")
 
     stream = stateful(rows, "key", counting(), **good)
     with pytest.raises(ParameterError, match="not started"):
         stream.scale(3)
 
 
+KINDS = {
+    "boolean": ["true", "false"],
+    "double": ["0.0D", "double('NaN')", "1.5D"],
+    "decimal(38,2)": ["1.10", "-1.10"],
+    "binary": ["x'00'", "x''"],
+    "date": ["date'0001-01-01'", "date'2026-02-03'"],
+    # Both passes through the hour in which clocks are set back in Berlin.
+    "timestamp": ["timestamp_seconds(1761438600)", "timestamp_seconds(1761442200)"],
+    "interval day to second": ["interval '1 02' day to hour", "interval '1' day"],
+    "array<double>": ["array(1D, 0D)", "array(1D)"],
+    "struct<a:string,b:date>": ["named_struct('a', 'x', 'b', date'2026-02-03')"],
+}
+
+
+def test_every_type_is_a_key(spark, tmp_path):
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        for number, (kind, values) in enumerate(KINDS.items()):
+            _check_kind(spark, tmp_path / str(number), kind, values)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def _check_kind(spark, folder, kind, values):
+    literals = ", ".join(f"cast({value} as {kind})" for value in [*values, "null"])
+    rows = spark.range(12).selectExpr(f"array({literals})[int(id % {len(values) + 1})] k", "id")
+    for number in range(2):
+        rows.coalesce(1).write.parquet(str(folder / "rows" / f"batch={number}"))
+
+    def count(key, given, state):
+        n = given.num_rows + (state["n"] if state else 0)
+        return [{"n": n}], {"n": n}
+
+    reader = spark.readStream.schema(rows.schema).option("maxFilesPerTrigger", 1)
+    stream = stateful(
+        reader.parquet(str(folder / "rows" / "*")), "k", count, schema="n bigint",
+        state_schema="n bigint", checkpoint=str(folder / "checkpoint"), workers=2,
+    )  # fmt: skip
+    stream.start(str(folder / "output"), availableNow=True).awaitTermination()
+    wanted = rows.unionAll(rows).groupBy("k").count()
+    found = read_state(spark, str(folder / "checkpoint"))
+    assert found.schema["k"].dataType == rows.schema["k"].dataType
+    same = found.join(wanted, found["k"].eqNullSafe(wanted["k"]) & (found["n"] == wanted["count"]))
+    assert same.count() == wanted.count() == found.count() == len(values) + 1, kind
+
+
 HELPERS = (
-    "slot", "hash", "key", "row", "version", "due", "bytes", "state", "kind", "output", "report",
-    "mover", "from", "to", "newest", "wanted_slot", "wanted_hash", "newer_slot", "newer_hash",
-    "newer_key", "__unskew_slot", "__unskew_worker", "a.b", "SLOT_",
+    "slot", "hash", "key", "row", "worker", "due", "bytes", "state", "id", "__unskew_slot",
+    "__unskew_worker", "a.b", "SLOT_",
 )  # fmt: skip
 
 

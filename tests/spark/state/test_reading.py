@@ -9,7 +9,10 @@ import pytest
 from pyspark.sql.types import StructType
 
 import unskew
-from unskew._spark.stateful.commits import Commit, LayerFile
+from unskew._spark.stateful.commits import Commit
+from unskew._spark.stateful.config import StateSchema
+from unskew._spark.stateful.state_files import Storage
+from unskew._spark.stateful.state_tables import table_of
 from unskew.errors import StateError
 from unskew.partitioners import RoutingTable
 from unskew.streaming import read_state
@@ -18,29 +21,30 @@ pytestmark = pytest.mark.spark
 
 
 def test_state_that_moves_is_counted_by_worker(spark, tmp_path, caplog):
+    key, state = (StructType.fromDDL(each) for each in ("k string", "n int"))
+    schema = StateSchema(("k",), key, state, state)
+    storage = Storage(f"{tmp_path}/state")
+
+    def log(through, **rows):
+        content = {
+            number: {} if value is None else {name.encode(): (name, None, {"n": value})}
+            for name, (number, value) in rows.items()
+        }
+        return storage.write(table_of(content.items(), schema), "log", through)
+
+    first = (log(4, a=(7, 1)), log(4, b=(1, 2), c=(2, 3)))
+    second = (log(5, a=(7, 4)), log(5, c=(2, None)))
     table = RoutingTable(2, np.array([7], dtype=np.uint64), np.array([1], dtype=np.int32))
-    layer = (
-        "hash bigint, key struct<k string>, version bigint, due bigint, bytes bigint, "
-        "state struct<n int>"
-    )
-    for name, rows in {
-        "layers/0": [(7, "a", 1, 10, 1), (1, "b", 1, 5, 2), (2, "c", 1, 5, 3)],
-        "layers/1": [(7, "a", 3, 90, 4), (2, "c", 3, 0, None)],
-    }.items():
-        nested = [(h, (k,), v, None, b, None if n is None else (n,)) for h, k, v, b, n in rows]
-        spark.createDataFrame(nested, layer).write.parquet(str(tmp_path / "state" / name))
-    key, state = (StructType.fromDDL(each).json() for each in ("k string", "n int"))
-    layers = (LayerFile("layers/0", 3), LayerFile("layers/1", 2))
     commits = tmp_path / "state" / "commits"
     commits.mkdir()
-    for batch, count in ((4, 1), (5, 2)):
-        commit = Commit(batch, "query", key, state, table, 0, layers[:count])
+    for batch, logs in ((4, [(each,) for each in first]), (5, [*zip(first, second, strict=True)])):
+        commit = Commit(batch, "query", key.json(), state.json(), table, table, 0, tuple(logs))
         (commits / f"{batch:012d}.json").write_bytes(commit.to_bytes())
     found = unskew.diagnose_state(str(tmp_path), spark=spark)
     assert (found.kind, found.batch) == ("unskew", 5)
     assert [(store.unit, store.loads) for store in found.stores] == [
         ("rows", (1, 1)),
-        ("bytes", (5, 90)),
+        ("bytes", (4, 4)),
     ]
 
     # One reader of commits: what a restart and read_state fall back to is what is diagnosed.

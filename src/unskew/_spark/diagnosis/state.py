@@ -14,9 +14,7 @@ from pyspark.sql import functions as F
 
 from unskew._spark.frames.files import Files, is_connect
 from unskew._spark.frames.grouping import aggregate_by
-from unskew._spark.routing.native import worker_expression
-from unskew._spark.stateful.commits import CommitLog
-from unskew._spark.stateful.layers import stored_state
+from unskew._spark.stateful.stored_state import last_commit, stored_state
 from unskew.errors import InputError
 from unskew.metrics import max_over_mean
 
@@ -194,21 +192,18 @@ def stateful_stores(spark: SparkSession, checkpoint: str) -> tuple[int, list[Sto
     if is_connect(spark):  # Commits are read through the driver's JVM.
         return None
     files = Files(spark, f"{checkpoint}/state")
-    commit = CommitLog(files).last(mend=False)
+    commit = last_commit(files)
     if commit is None:
         return None
-    table = commit.table
-    assert table.static is not None  # Its base is never a scheme that learns.
-    worker = worker_expression(table.static, F.col("hash"), F.col("hash"))
     counted = aggregate_by(
         stored_state(spark, files, commit),
-        [worker.alias("worker")],
+        [F.col("worker")],
         F.count(F.lit(1)).alias("rows"),
         F.sum("bytes").alias("bytes"),
     )
     found = {row["worker"]: row for row in counted.collect()}
     loads = {
-        unit: tuple(int(found[w][unit]) if w in found else 0 for w in range(table.workers))
+        unit: tuple(int(found[w][unit]) if w in found else 0 for w in range(commit.table.workers))
         for unit in ("rows", "bytes")
     }
     stores = [StoreSkew(0, "stateful", "state by worker", unit, loads[unit]) for unit in loads]

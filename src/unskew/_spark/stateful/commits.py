@@ -1,36 +1,29 @@
 """Commits: one small file per batch that names everything that belongs to the state.
 
-A commit stands for itself: which layers make up the state, the routing table of the next batch,
-the controller's memory. Recovery reads the newest intact one and nothing older.
+A commit stands for itself: the files of each worker's state, with lengths and checksums, the
+routing tables, the controller's memory. Recovery reads the newest intact one and nothing older.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
-from unskew._spark.frames.checksums import document, document_bytes
+from unskew._spark.frames.checksums import check_part_files, document, document_bytes
 from unskew._spark.frames.files import DamagedFileError, Files
+from unskew._spark.stateful.state_files import FOLDER, StateFile
 from unskew.errors import StateError
 from unskew.partitioners import RoutingTable
 from unskew.partitioners.serialization import from_json, to_json
 
-FORMAT = 1
+FORMAT = 2
 """Version of the format; raised whenever an older unskew could misread what is written."""
 
 KEPT = 3
-"""Commits that are kept, with their layers, to fall back to."""
+"""Commits that are kept, with their files, to fall back to."""
 
 logger = logging.getLogger("unskew")
-
-
-@dataclass(frozen=True, slots=True)
-class LayerFile:
-    """A Parquet folder with versions of some keys' state."""
-
-    path: str
-    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +38,11 @@ class Commit:
     """The state's schema, as JSON."""
     table: RoutingTable
     """The routing table of the next batch."""
+    planned: RoutingTable
+    """The one after it: the next batch hands over the keys that it sends elsewhere."""
     table_version: int
-    layers: tuple[LayerFile, ...]
-    """From the oldest to the newest."""
+    files: tuple[tuple[StateFile, ...], ...]
+    """Of each worker."""
     newest_event: int | None = None
     """The latest event time so far, in microseconds."""
     memory: dict[str, Any] = field(default_factory=dict)
@@ -62,8 +57,9 @@ class Commit:
             "key": self.key,
             "state": self.state,
             "table": to_json(self.table),
+            "planned": None if self.planned is self.table else to_json(self.planned),
             "table_version": self.table_version,
-            "layers": [asdict(layer) for layer in self.layers],
+            "files": [[astuple(file) for file in files] for files in self.files],
             "newest_event": self.newest_event,
             "memory": self.memory,
         }
@@ -86,77 +82,93 @@ class Commit:
         if missing:
             raise DamagedFileError(f"no field {missing[0]}")
         table = from_json(body["table"])
-        assert isinstance(table, RoutingTable)
-        layers = tuple(LayerFile(layer["path"], layer["rows"]) for layer in body["layers"])
+        planned = table if body["planned"] is None else from_json(body["planned"])
+        files = tuple(tuple(StateFile(*file) for file in each) for each in body["files"])
         known = {each.name: body[each.name] for each in fields(cls)}
-        return cls(**known | {"table": table, "layers": layers})
+        return cls(**known | {"table": table, "planned": planned, "files": files})
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all its files."""
+        return {file.name for file in self.written}
+
+    @property
+    def written(self) -> list[StateFile]:
+        """All its files."""
+        return [file for files in self.files for file in files if file.rows]
 
 
 class CommitLog:
-    """The commits in a folder, and the layers that they name."""
+    """The commits in a folder, and the files that they name."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
-        self._layers: dict[int, set[str]] = {}
-        """The layers of each kept commit."""
+        self._kept: dict[int, set[str]] = {}
+        """The files of each kept commit."""
 
     def last(self, mend: bool = True) -> Commit | None:
-        """The newest intact commit; logs and, with `mend`, removes newer ones that are damaged."""
-        good: list[Commit] = []
+        """The newest commit that is intact with all its files.
+
+        Logs newer ones that are damaged; with `mend`, removes them and all files that no commit
+        names.
+        """
+        found: Commit | None = None
         damaged: list[str] = []
         for batch in reversed(self._batches()):
             try:
-                good.append(self._read(batch))
+                read = self._read(batch, deep=found is None)
+                found = found or read
+                self._kept[batch] = read.names
             except DamagedFileError as error:
-                if not good:
+                if found is None:
                     damaged.append(f"{_name(batch)} ({error})")
-        self._layers = {each.batch: {layer.path for layer in each.layers} for each in good}
-        if damaged and not good:
+        if damaged and found is None:
             raise StateError(
                 f"every commit in {self.files.folder} is damaged: {', '.join(damaged)}; restore "
                 "one of them from a backup, or start with a new checkpoint"
             )
-        if damaged:
-            logger.warning(
-                "damaged: %s; falling back to batch %d", ", ".join(damaged), good[0].batch
-            )
-            if mend:
-                self._remove_after(good[0].batch)
-        return good[0] if good else None
-
-    def _read(self, batch: int) -> Commit:
-        found = Commit.from_bytes(self.files.read(_name(batch)))
-        missing = [layer.path for layer in found.layers if not self._is_whole(layer)]
-        if missing:
-            raise DamagedFileError(f"its layer {missing[0]} is missing or unfinished")
+        if damaged and found is not None:
+            logger.warning("damaged: %s; falling back to batch %d", ", ".join(damaged), found.batch)
+        if mend:
+            self._mend(found)
         return found
 
-    def _is_whole(self, layer: LayerFile) -> bool:
-        return self.files.exists(f"{layer.path}/_SUCCESS")
+    def _read(self, batch: int, deep: bool) -> Commit:
+        found = Commit.from_bytes(self.files.read(_name(batch)))
+        if deep:
+            check_part_files(self.files, found.written)
+        return found
+
+    def _mend(self, newest: Commit | None) -> None:
+        last = -1 if newest is None else newest.batch
+        for batch in self._batches():
+            if batch > last:
+                self.files.remove(_name(batch))
+        self._kept = {batch: names for batch, names in self._kept.items() if batch <= last}
+        self.sweep()
 
     def write(self, commit: Commit) -> None:
         """Write a commit: from here on its batch is done."""
         self.files.create(_name(commit.batch), commit.to_bytes())
-        self._layers[commit.batch] = {layer.path for layer in commit.layers}
+        self._kept[commit.batch] = commit.names
 
-    def clean(self, newest: Commit) -> None:
-        """Remove old commits, and the layers that no kept commit names."""
-        kept = {
-            batch: paths for batch, paths in self._layers.items() if batch > newest.batch - KEPT
-        }
-        for batch in self._batches():
-            if batch <= newest.batch - KEPT:
-                self.files.remove(_name(batch))
-        self._layers = kept
-        needed = set().union(*kept.values())
-        for name in self.files.names("layers"):
-            if f"layers/{name}" not in needed:
-                self.files.remove(f"layers/{name}")
+    def clean(self) -> None:
+        """Remove old commits, and the files that no kept commit names."""
+        newest = max(self._kept)
+        old = {batch: names for batch, names in self._kept.items() if batch <= newest - KEPT}
+        self._kept = {batch: names for batch, names in self._kept.items() if batch not in old}
+        needed = set().union(*self._kept.values())
+        for batch, names in old.items():
+            self.files.remove(_name(batch))
+            for name in names - needed:
+                self.files.remove(name)
 
-    def _remove_after(self, batch: int) -> None:
-        for each in self._batches():
-            if each > batch:
-                self.files.remove(_name(each))
+    def sweep(self) -> None:
+        """Remove the files that no commit names: of attempts that failed or came second."""
+        needed = set().union(*self._kept.values()) if self._kept else set()
+        for name in self.files.names(FOLDER):
+            if f"{FOLDER}/{name}" not in needed:
+                self.files.remove(f"{FOLDER}/{name}")
 
     def _batches(self) -> list[int]:
         names = (name.removesuffix(".json") for name in self.files.names("commits"))

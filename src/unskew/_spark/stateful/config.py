@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas import types
 from pyspark.sql.types import (
-    BinaryType,
-    ByteType,
     DataType,
-    IntegerType,
-    LongType,
     StringType,
     StructField,
     StructType,
     TimestampType,
+    YearMonthIntervalType,
 )
 
-from unskew._spark.frames.keys import KeyColumns
-from unskew._spark.frames.schemas import struct_of
+from unskew._spark.frames.keys import KeyColumns, contains
+from unskew._spark.frames.schemas import arrow_type, struct_of
 from unskew._spark.stateful.processor import Form, Processor
 from unskew.errors import KeyTypeError, ParameterError, UnknownNameError
 
@@ -33,11 +35,8 @@ if TYPE_CHECKING:
 
 Duration = str | datetime.timedelta
 
-STATE, OUTPUT, REPORT = 0, 1, 2
-"""The kinds of rows that a slot returns."""
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StateSchema:
     """The key columns, and the types of rows, state and output."""
 
@@ -46,6 +45,8 @@ class StateSchema:
     state: StructType
     output: StructType
     event_time: str | None = None
+    zone: str = "UTC"
+    """The session's: in it Spark hands points in time to Python."""
 
     @classmethod
     def of(
@@ -61,50 +62,70 @@ class StateSchema:
         exact = {name.lower(): name for name in stream.columns}
         names = [name if name in stream.columns else exact[name.lower()] for name in names]
         for name in names:
-            _check_binary(name, stream.schema[name].dataType)
+            _check_key(name, stream.schema[name].dataType)
         if event_time is not None:
             _check_event_time(stream.schema, event_time)
         kept, given = struct_of(state, "state_schema"), struct_of(output, "schema")
-        return cls(tuple(names), stream.schema, kept, given, event_time)
+        zone = stream.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+        found = cls(tuple(names), stream.schema, kept, given, event_time, zone)
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Raise if Python cannot be given or give back one of the types."""
+        for what, struct in (("stream", self.rows), ("state_schema", self.state)):
+            for field in struct:
+                try:
+                    arrow_type(field.dataType)
+                except PySparkException as error:
+                    raise ParameterError(
+                        f"{what}: column {field.name!r} is {field.dataType.simpleString()}, which "
+                        "Spark cannot hand to Python; cast it, or leave it out"
+                    ) from error
 
     @property
     def key_type(self) -> StructType:
         """The key's columns; in a struct of its own a null key is a value like any other."""
         return StructType([StructField(name, self.rows[name].dataType) for name in self.key])
 
-    @property
-    def layer(self) -> StructType:
-        """One version of a key's state; a null `state` is a tombstone."""
-        return StructType(
-            [
-                StructField("hash", LongType()),
-                StructField("key", self.key_type),
-                StructField("version", LongType()),
-                StructField("due", LongType()),
-                StructField("bytes", LongType()),
-                StructField("state", self.state),
-            ]
-        )
+    @cached_property
+    def stored(self) -> pa.Schema:
+        """The rows of a state file; null `state` is a tombstone."""
+        kinds = {
+            "hash": pa.int64(),
+            "key": arrow_type(self.key_type),
+            "due": pa.int64(),
+            "state": arrow_type(self.state),
+        }
+        return pa.schema(list(kinds.items()))
 
-    @property
-    def results(self) -> StructType:
-        """What a slot returns: new versions of state, output and a report in one frame."""
-        return StructType(
-            [
-                StructField("slot", IntegerType(), nullable=False),
-                StructField("kind", ByteType()),
-                *self.layer.fields,
-                StructField("output", self.output),
-                StructField("report", BinaryType()),
-            ]
-        )
+    @cached_property
+    def shown_key(self) -> pa.DataType:
+        """The key's type with points in time as Python is shown them."""
+        return _in_zone(self.key_type, self.zone)
+
+    @cached_property
+    def shown_state(self) -> pa.DataType:
+        """The state's type with points in time as Python is shown them."""
+        return _in_zone(self.state, self.zone)
 
 
-def _check_binary(name: str, kind: DataType) -> None:
+def _in_zone(kind: StructType, zone: str) -> pa.DataType:
+    if "timezone" in inspect.signature(types.to_arrow_type).parameters:
+        return types.to_arrow_type(kind, timezone=zone)
+    return arrow_type(kind)
+
+
+def _check_key(name: str, kind: DataType) -> None:
     if isinstance(kind, StringType) and getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise KeyTypeError(
             f"column {name!r} is {kind.simpleString()}: stateful compares keys byte by byte; "
             f"use lower({name}) as the key"
+        )
+    if contains(kind, YearMonthIntervalType):
+        raise KeyTypeError(
+            f"column {name!r} is {kind.simpleString()}: Python has no such value; use "
+            f"cast({name} as int), the months, as the key"
         )
 
 
@@ -136,7 +157,7 @@ class StatefulConfig:
     """Delay of the watermark behind the latest event, in microseconds."""
     timeout: int | None
     merge_after: int
-    """Layers over the base after which they are compacted."""
+    """Batches after which a worker compacts its logs."""
 
     def controller(self) -> Controller:
         """A controller with an empty memory."""

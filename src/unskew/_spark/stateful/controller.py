@@ -1,4 +1,4 @@
-"""The controller: from the slots' reports to the routing table of the next batch."""
+"""The controller: from the workers' reports to the next routing table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unskew._spark.routing.native import MOST_ENTRIES
-from unskew._spark.stateful.reports import SlotReport
+from unskew._spark.stateful.reports import WorkerReport
 from unskew.checking import check_whole
 from unskew.errors import ParameterError, UnknownNameError
 from unskew.metrics import max_over_mean
@@ -37,9 +37,11 @@ class Interval:
     cost: NDArray[np.float64]
     memory: NDArray[np.float64]
     unlisted: float
+    seconds: float = 0.0
+    """Time in the processor: what the cost of all keys, in whatever unit, took."""
 
     @classmethod
-    def of(cls, reports: Sequence[SlotReport], cost: Cost) -> Interval:
+    def of(cls, reports: Sequence[WorkerReport], cost: Cost) -> Interval:
         """Sum the reports of an interval's batches, the oldest first."""
         hashes = _joined([report.hashes for report in reports]).view(np.uint64)
         costs = _joined([getattr(report, cost) for report in reports])
@@ -50,7 +52,14 @@ class Interval:
         # The last report of a key wins: that is what its state takes now.
         latest[rows] = memory
         summed = np.bincount(rows, costs, keys.size).astype(np.float64)
-        return cls(keys, summed, latest, float(unlisted))
+        spent = sum(report.totals.seconds for report in reports)
+        return cls(keys, summed, latest, float(unlisted), spent)
+
+    @property
+    def seconds_per_cost(self) -> float:
+        """What a unit of cost takes: cost may be in rows, and what it takes is still time."""
+        total = float(self.cost.sum()) + self.unlisted
+        return self.seconds / total if total > 0 else 0.0
 
     def largest(self, count: int) -> Interval:
         """The keys with the largest state; the cost of the others counts as unlisted."""
@@ -58,7 +67,10 @@ class Interval:
             return self
         kept = np.sort(np.argsort(-self.memory, kind="stable")[:count])
         rest = float(self.cost.sum() - self.cost[kept].sum())
-        return Interval(self.keys[kept], self.cost[kept], self.memory[kept], self.unlisted + rest)
+        return dataclasses.replace(
+            self, keys=self.keys[kept], cost=self.cost[kept], memory=self.memory[kept],
+            unlisted=self.unlisted + rest,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -69,8 +81,8 @@ class Controller:
     the last `window` intervals. A plan must lower the highest load by half of `theta` times the
     mean, or its moves are not worth it: where one key is heavier than a worker's share, the
     balance is off for good. Costs also vary by themselves: a plan must forecast a larger gain than
-    the smallest error of the last few forecasts. And where cost is measured in seconds, what
-    it saves in the next `payback` batches must be more than what the move itself costs.
+    the smallest error of the last few forecasts. And the time that it saves in the next `payback`
+    batches must be more than what the moves themselves take.
     """
 
     planner: Rebalancer | None
@@ -79,14 +91,14 @@ class Controller:
     window: int
     cost: Cost
     payback: int | None = None
-    pending: list[list[SlotReport]] = dataclasses.field(default_factory=list)
+    pending: list[list[WorkerReport]] = dataclasses.field(default_factory=list)
     intervals: list[Interval] = dataclasses.field(default_factory=list)
     forecast_imbalance: float | None = None
     """The imbalance that the last plan forecast for the interval that has ended."""
     forecast_errors: list[float] = dataclasses.field(default_factory=list)
     """The forecast errors of the last plans."""
 
-    def learn(self, reports: Sequence[SlotReport]) -> bool:
+    def learn(self, reports: Sequence[WorkerReport]) -> bool:
         """Add the reports of a batch; True if it ends an interval."""
         self.pending.append(list(reports))
         if len(self.pending) < self.interval:
@@ -97,7 +109,7 @@ class Controller:
         return True
 
     def plan(self, table: RoutingTable, workers: int, price: float = 0.0) -> Rebalance | None:
-        """A better table for the next batch, or None to keep `table`; a move costs `price` s."""
+        """A better table, or None to keep `table`; a key's move takes `price` seconds."""
         statistics = self.statistics()
         if self.planner is None or statistics is None or statistics.total_cost <= 0:
             return None
@@ -121,9 +133,10 @@ class Controller:
         saved = float(plan.loads_before.max() - plan.loads.max())
         if saved <= max(self.theta / 2, min(self.forecast_errors, default=0.0)) * plan.mean:
             return False
-        if self.payback is None or self.cost != "seconds":
+        if self.payback is None:
             return True
-        return saved / self.interval * self.payback > price
+        saved *= self.intervals[-1].seconds_per_cost
+        return saved / self.interval * self.payback > price * plan.migration.keys.size
 
     def statistics(self) -> KeyStatistics | None:
         """The statistics that planners get."""
@@ -147,6 +160,7 @@ class Controller:
                     "cost": _packed(each.cost, np.float32),
                     "memory": _packed(each.memory, np.float32),
                     "unlisted": each.unlisted,
+                    "seconds": each.seconds,
                 }
                 for each in (interval.largest(count) for interval in self.intervals)
             ]
@@ -161,6 +175,7 @@ class Controller:
                 _unpacked(each["cost"], np.float32).astype(np.float64),
                 _unpacked(each["memory"], np.float32).astype(np.float64),
                 each["unlisted"],
+                each["seconds"],
             )
             for each in memory.get("intervals", [])
         ][-self.window :]

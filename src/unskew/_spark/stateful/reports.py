@@ -1,26 +1,38 @@
-"""The report of one slot on one batch: totals, and the cost and state size of its keys."""
+"""The report of one worker on one batch: what it wrote, and the cost and state size of its keys."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unskew._spark.monitoring.hot_keys import key_at, top
+from unskew._spark.monitoring.hot_keys import top
+from unskew._spark.stateful.state_files import StateFile
+from unskew.display import printable
+
+if TYPE_CHECKING:
+    from unskew._spark.stateful.worker_step import Touched
 
 MOST_KEYS = 4096
-"""Keys that a slot lists at most, the costliest; the others are summed."""
+"""Keys that a worker lists at most, the costliest; the others are summed."""
+
+
+class Written(NamedTuple):
+    """A file, and the worker whose state it belongs to."""
+
+    worker: int
+    file: StateFile
 
 
 @dataclass(frozen=True, slots=True)
-class SlotTotals:
-    """Totals of one slot in one batch."""
+class WorkerTotals:
+    """Totals of one worker in one batch."""
 
-    slot: int
+    worker: int
     rows: int
     keys: int
     """Keys with rows or a timer."""
@@ -35,13 +47,21 @@ class SlotTotals:
     unlisted_rows: int = 0
     hot_keys: tuple[tuple[str, int, float], ...] = ()
     """The keys with most rows or seconds, as text, with their rows and seconds."""
+    written: tuple[Written, ...] = ()
+    moved_keys: int = 0
+    """Keys that were handed over to other workers."""
+    moved_bytes: int = 0
+    move_seconds: float = 0.0
+    fetched_rows: int = 0
+    """Rows that the executor's copy of the state lacked."""
+    fetched_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SlotReport:
+class WorkerReport:
     """The totals, and a row for each key that is listed."""
 
-    totals: SlotTotals
+    totals: WorkerTotals
     hashes: NDArray[np.int64]
     rows: NDArray[np.int64]
     seconds: NDArray[np.float64]
@@ -49,32 +69,26 @@ class SlotReport:
 
     @classmethod
     def of(
-        cls,
-        slot: int,
-        hashes: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        seconds: NDArray[np.float64],
-        memory: NDArray[np.int64],
-        newest: int | None,
-        timers: int,
-        late: int,
-        keys: Sequence[pa.Array] = (),
-    ) -> SlotReport:
-        """List the costliest keys, all of them if they are few; `keys` are their values."""
+        cls, worker: int, touched: Touched, memory: NDArray[np.int64], **totals: Any
+    ) -> WorkerReport:
+        """List the costliest keys, all of them if they are few."""
+        hashes, rows = (np.array(each, dtype=np.int64) for each in (touched.hashes, touched.rows))
+        seconds = np.array(touched.seconds, dtype=np.float64)
         listed = np.sort(np.argsort(-seconds, kind="stable")[:MOST_KEYS])
-        totals = SlotTotals(
-            slot,
+        summed = WorkerTotals(
+            worker,
             rows=int(rows.sum()),
             keys=int(hashes.size),
             seconds=float(seconds.sum()),
-            newest=newest,
-            timers=timers,
-            late=late,
+            newest=touched.newest,
+            timers=touched.timers,
+            late=touched.late,
             unlisted_seconds=max(0.0, float(seconds.sum() - seconds[listed].sum())),
             unlisted_rows=int(rows.sum() - rows[listed].sum()),
-            hot_keys=_hot_keys(keys, rows, seconds) if keys else (),
+            hot_keys=_hot_keys(touched.keys, rows, seconds),
+            **totals,
         )
-        return cls(totals, hashes[listed], rows[listed], seconds[listed], memory[listed])
+        return cls(summed, hashes[listed], rows[listed], seconds[listed], memory[listed])
 
     def to_bytes(self) -> bytes:
         """One Arrow stream; the totals are in its schema."""
@@ -89,17 +103,25 @@ class SlotReport:
         return bytes(sink.getvalue())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> SlotReport:
+    def from_bytes(cls, data: bytes) -> WorkerReport:
         """What `to_bytes` wrote."""
         (batch,) = pa.ipc.open_stream(data)
         said = json.loads(batch.schema.metadata[b"totals"])
-        hot = tuple((key, rows, seconds) for key, rows, seconds in said.pop("hot_keys"))
-        totals = SlotTotals(**said, hot_keys=hot)
-        return cls(totals, *(batch[name].to_numpy() for name in batch.schema.names))
+        said["hot_keys"] = tuple((key, rows, seconds) for key, rows, seconds in said["hot_keys"])
+        said["written"] = tuple(
+            Written(worker, StateFile(**file)) for worker, file in said["written"]
+        )
+        return cls(WorkerTotals(**said), *(batch[name].to_numpy() for name in batch.schema.names))
 
 
 def _hot_keys(
-    keys: Sequence[pa.Array], rows: NDArray[np.int64], seconds: NDArray[np.float64]
+    keys: list[Any], rows: NDArray[np.int64], seconds: NDArray[np.float64]
 ) -> tuple[tuple[str, int, float], ...]:
     places = sorted({*top(rows), *top(seconds)})
-    return tuple((key_at(keys, at), int(rows[at]), float(seconds[at])) for at in places)
+    return tuple((_text(keys[at]), int(rows[at]), float(seconds[at])) for at in places)
+
+
+def _text(key: Any) -> str:
+    """A key as text. Long keys are cut; two that look the same count as one."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return printable(", ".join(printable(part) for part in parts))

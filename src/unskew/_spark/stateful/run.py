@@ -2,56 +2,63 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
+import uuid
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from unskew._spark.frames.fault_points import fault_point
 from unskew._spark.frames.files import Files, query_id
 from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.hot_keys import most_loaded
 from unskew._spark.monitoring.progress import BatchProgress
-from unskew._spark.routing.slots import pinned_shuffle_conf
-from unskew._spark.stateful.batch_job import Processed, compact, process
+from unskew._spark.routing.slots import Pins, pinned_shuffle_conf
+from unskew._spark.stateful.batch_job import Collected, Sink, deliver, output_of, worker_column
 from unskew._spark.stateful.commits import Commit, CommitLog
 from unskew._spark.stateful.config import StatefulConfig
-from unskew._spark.stateful.files import batch_time
-from unskew._spark.stateful.layers import Layer, PlacedState, free
-from unskew._spark.stateful.reports import SlotReport
-from unskew._spark.stateful.slot_step import SlotStep
+from unskew._spark.stateful.moves import Moves
+from unskew._spark.stateful.reports import WorkerReport
+from unskew._spark.stateful.spark_checkpoint import batch_time
+from unskew._spark.stateful.state_files import StateFile, Storage, needed
+from unskew._spark.stateful.worker_step import WorkerStep
+from unskew._spark.stateful.worker_task import WorkerTask
 from unskew.errors import StateError
-from unskew.partitioners import RoutingTable
+from unskew.partitioners import ConsistentRing, RoutingTable
 
-Sink = Callable[[DataFrame, int], object]
-"""What takes the output of each micro-batch with the number of the batch."""
-
-POINTS = ("begun", "logged", "delivered", "compacted", "committed", "cleaned")
+POINTS = ("begun", "delivered", "committed", "cleaned")
 """Where a batch may fail in a test, in the order in which it passes them."""
 
 ATTEMPTS = 4
-"""Attempts of a batch when executors are lost with state."""
+"""Attempts of a batch when executors are lost with what they held for it."""
 
-PRICE = 0.5
-"""The cost of a move, as a share of a batch's time apart from its rows: measured, with few keys."""
+PRICE = 100e-6
+"""Seconds that the move of a key takes, until moves have been measured."""
 
 RECORDS = 1000
 """Progress records kept in memory."""
 
+SWEEP = 500
+"""Batches after which files that no commit names are looked for."""
+
 logger = logging.getLogger("unskew")
+
+
+class LostError(StateError):
+    """What a batch's tasks returned was lost with an executor."""
 
 
 class StateRun:
     """Called by Spark with each micro-batch.
 
-    Order of writes: the new versions, the output, a compaction if one is due, the commit, and only
-    then the removal of what no commit needs. After a crash before the commit Spark repeats the
-    batch, it is processed again, and the next clean-up removes the files of the first attempt.
-    After the commit a repeated batch is skipped. What is in memory is never trusted after an error.
+    Order of writes: the tasks' files and the output, the commit, and only then the removal of what
+    no commit needs. After a crash before the commit Spark repeats the batch, and it is processed
+    again: no commit names the files of the first attempt. After the commit a repeated batch is
+    skipped. What is in memory is never trusted after an error.
     """
 
     def __init__(
@@ -59,7 +66,7 @@ class StateRun:
         config: StatefulConfig,
         files: Files,
         spark_files: Files,
-        sink: Sink,
+        sink: Sink | str,
         feeds: Sequence[Feed] = (log_feed,),
     ) -> None:
         self.config = config
@@ -70,91 +77,83 @@ class StateRun:
         self.feeds = feeds
         self.log = CommitLog(files)
         self.commit: Commit | None = None
+        self.is_restored = False
+        self.lineage = ""
         self.controller = config.controller()
-        self.state: PlacedState | None = None
-        self.table = RoutingTable(self.workers)
+        self.table = self.target = self._empty_table()
+        self.price = PRICE
         self.progress: deque[BatchProgress] = deque(maxlen=RECORDS)
+        self._column: tuple[RoutingTable, Column] | None = None
+        self._pins: Pins | None = None
+        self._reports: Any = None
 
     def __call__(self, batch: DataFrame, number: int) -> None:
-        """Run one micro-batch; retried if executors were lost with state that only they held."""
+        """Run one micro-batch; again, if executors were lost with what only they held."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 self._once(batch, number)
                 return
             except Exception as error:
-                self.invalidate()
-                if attempt == ATTEMPTS or not _lost_blocks(error):
+                self.is_restored, self._pins = False, None
+                if attempt == ATTEMPTS or not _is_lost(error):
                     raise
-                logger.warning(
-                    "batch %d: an executor was lost with state; reading the last commit", number
-                )
+                logger.warning("batch %d is run again: an executor was lost", number)
 
-    def invalidate(self) -> None:
-        """Drop what is in memory; the next batch reads the last commit."""
-        if self.state is not None:
-            self.state.free()
-        self.state = None
+    def restore(self) -> None:
+        """Take up the last commit."""
+        before, self.commit = self.commit, self.log.last()
+        self.controller = self.config.controller()
+        self.table = self.target = self._empty_table()
+        if self.commit is not None:
+            self._check_schema(self.commit)
+            self.controller.restore(self.commit.memory)
+            self.table, self.target = self.commit.table, self.commit.planned
+        if before is None or self.commit is None or before.to_bytes() != self.commit.to_bytes():
+            # Executors may hold state of batches that are to be repeated.
+            folder = hashlib.sha256(self.files.folder.encode()).hexdigest()[:16]
+            self.lineage = f"{folder}/{uuid.uuid4().hex}"
+        self.is_restored = True
+
+    def _empty_table(self) -> RoutingTable:
+        return RoutingTable(self.workers, base=ConsistentRing(self.workers))
 
     def _once(self, batch: DataFrame, number: int) -> None:
         began = time.perf_counter()
         session = batch.sparkSession
         query = query_id(session)
-        workers = self.workers
-        if self.state is not None and self.state.slots.workers != workers:
-            self.invalidate()
-        with pinned_shuffle_conf(session, workers):
-            before = self.state or self.restore(session, workers)
-            self._check_query(query)
-            if not self._is_next(number):
-                logger.info("batch %d is already committed; skipped", number)
-                return
-            fault_point("begun", number)
-            state, moved = before.under(self.table)
-            done = process(batch, state, self._step(number), self.files)
-        fault_point("logged", number)
-        self.sink(done.output, number)
+        if not self.is_restored:
+            self.restore()
+        self._check_query(query)
+        if not self._is_next(number):
+            logger.info("batch %d is already committed; skipped", number)
+            return
+        fault_point("begun", number)
+        if self.target.workers != self.workers:
+            self.target = self._rescaled(self.target, self.workers)
+        moves = Moves.between(self.table, self.target)
+        reports = self._processed(batch, self._task(session, number, moves))
         fault_point("delivered", number)
-        with pinned_shuffle_conf(session, workers):
-            compacted, replaced = compact(done.state, self.files, number, self.config.merge_after)
-            migrated = _amount(moved)
-        fault_point("compacted", number)
-        longest = max((each.totals.seconds for each in done.reports), default=0.0)
-        fixed = time.perf_counter() - began - longest
-        commit, planning = self._planned(number, query, compacted, done, PRICE * fixed)
+        commit, planning = self._planned(number, query, reports)
         self.log.write(commit)
-        self.commit, self.table, self.state = commit, commit.table, compacted
+        table = self.table
+        self.commit, self.table, self.target = commit, commit.table, commit.planned
         fault_point("committed", number)
-        self.log.clean(commit)
+        self.log.clean()
+        if number % SWEEP == SWEEP - 1:
+            self.log.sweep()
         fault_point("cleaned", number)
-        for frame in (done.rows, *replaced):
-            free(frame)
-        self._report(number, done, migrated, planning, time.perf_counter() - began)
-
-    def restore(self, session: SparkSession, workers: int) -> PlacedState:
-        """Read the last commit, and place its state by its table."""
-        self.commit = self.log.last()
-        self.controller = self.config.controller()
-        self.table = RoutingTable(workers)
-        if self.commit is not None:
-            self._check_schema(self.commit)
-            self.controller.restore(self.commit.memory)
-            self.table = self._rescaled(self.commit.table, workers)
-        self.state = PlacedState.load(
-            session, self.config.schema, self.files, self.commit, self.table
-        )
-        return self.state
+        self._report(number, reports, table, planning, time.perf_counter() - began)
 
     def _rescaled(self, table: RoutingTable, workers: int) -> RoutingTable:
         """A table for the current workers: planned, else with the entries that still fit."""
-        if table.workers == workers:
-            return table
         plan = self.controller.plan(table, workers)
         if plan is not None:
             return plan.table
         stays = table.owners < workers
-        return RoutingTable(workers, table.keys[stays], table.owners[stays])
+        base = ConsistentRing(workers)
+        return RoutingTable(workers, table.keys[stays], table.owners[stays], base)
 
-    def _step(self, number: int) -> SlotStep:
+    def _task(self, session: SparkSession, number: int, moves: Moves | None) -> WorkerTask:
         config = self.config
         now = None
         if config.schema.event_time is not None:
@@ -162,22 +161,60 @@ class StateRun:
             now = None if newest is None else newest - config.delay
         elif config.timeout is not None:
             now = batch_time(self.spark_files, number)
-        return SlotStep(config.processor, config.schema, config.form, number, now, config.timeout)
+        if self._reports is None:
+            self._reports = session.sparkContext.accumulator([], Collected())
+        self._reports.value = []
+        step = WorkerStep(config.processor, config.schema, config.form, number, now, config.timeout)
+        files = () if self.commit is None else self.commit.files
+        storage = Storage(self.files.folder)
+        return WorkerTask(
+            step, self.lineage, storage, files, moves, config.merge_after, self._reports
+        )
+
+    def _processed(self, batch: DataFrame, task: WorkerTask) -> list[WorkerReport]:
+        """Run the batch's job; returns the report of each worker."""
+        session, workers, number = batch.sparkSession, self.table.workers, task.step.batch
+        if self._column is None or self._column[0] is not self.table:
+            self._column = (self.table, worker_column(self.table))
+        with pinned_shuffle_conf(session, workers):
+            output = output_of(
+                batch, self._column[1], workers, task, self._pinned(session, workers)
+            )
+            deliver(output, self.sink, number, lambda: len(self._found(number)) == workers)
+        found = self._found(number)
+        missing = [worker for worker in range(workers) if worker not in found]
+        if missing:
+            raise LostError(f"batch {number} has no reports of the workers {missing}")
+        return [found[worker] for worker in range(workers)]
+
+    def _found(self, number: int) -> dict[int, WorkerReport]:
+        reports = [
+            WorkerReport.from_bytes(each) for at, each in self._reports.value if at == number
+        ]
+        return {report.totals.worker: report for report in reports}
+
+    def _pinned(self, session: SparkSession, workers: int) -> Pins | None:
+        """What keeps a worker on the executor that has its state, where there are several."""
+        if str(session.sparkContext.master).startswith("local["):
+            return None
+        if self._pins is None or self._pins.slots.workers != workers:
+            self._pins = Pins.of(session, workers)
+        return self._pins
 
     def _planned(
-        self, number: int, query: str, state: PlacedState, done: Processed, price: float
+        self, number: int, query: str, reports: Sequence[WorkerReport]
     ) -> tuple[Commit, float]:
-        """The commit of a batch, with the table of the next one, and the time spent on planning.
-
-        A move costs `price` seconds.
-        """
+        """The commit of a batch, with the tables of the next ones, and the time of planning."""
+        moved = sum(report.totals.moved_keys for report in reports)
+        if moved:
+            self.price = sum(report.totals.move_seconds for report in reports) / moved
         began = time.perf_counter()
         plan = None
-        if self.controller.learn(done.reports):
-            plan = self.controller.plan(state.table, state.table.workers, price)
+        if self.controller.learn(reports):
+            plan = self.controller.plan(self.target, self.target.workers, self.price)
         planning = time.perf_counter() - began
         old = self.commit
-        events = [report.totals.newest for report in done.reports]
+        events = [report.totals.newest for report in reports]
         if old is not None:
             events.append(old.newest_event)
         version = 0 if old is None else old.table_version
@@ -186,43 +223,57 @@ class StateRun:
             query=query,
             key=self.config.schema.key_type.json(),
             state=self.config.schema.state.json(),
-            table=state.table if plan is None else plan.table,
+            table=self.target,
+            planned=self.target if plan is None else plan.table,
             table_version=version if plan is None else version + 1,
-            layers=state.files,
+            files=self._files(number, reports),
             newest_event=max((event for event in events if event is not None), default=None),
             memory=self.controller.to_json(),
         ), planning
 
+    def _files(
+        self, number: int, reports: Sequence[WorkerReport]
+    ) -> tuple[tuple[StateFile, ...], ...]:
+        """The files of each worker of the next batch."""
+        workers = self.target.workers
+        old = () if self.commit is None else self.commit.files
+        files = [list(each) for each in old[:workers]]
+        # A worker that comes starts with nothing, also where an executor remembers one of before.
+        files += [[StateFile.nothing(number - 1)] for _ in range(workers - len(files))]
+        for report in reports:
+            for worker, file in report.totals.written:
+                if worker < workers:
+                    files[worker].append(file)
+        return tuple(needed(each) for each in files)
+
     def _report(
         self,
         number: int,
-        done: Processed,
-        migrated: tuple[int, int],
+        reports: Sequence[WorkerReport],
+        table: RoutingTable,
         planning: float,
         seconds: float,
     ) -> None:
-        loads = [0.0] * done.state.slots.workers
-        for report in done.reports:
-            worker = done.state.slots.worker_of(report.totals.slot)
-            loads[worker] = float(getattr(report.totals, self.config.cost))
+        totals = [report.totals for report in reports]
+        loads = [float(getattr(each, self.config.cost)) for each in totals]
         record = BatchProgress.of(
             number,
             loads,
             seconds,
-            rows=sum(report.totals.rows for report in done.reports),
+            rows=sum(each.rows for each in totals),
             cost=sum(loads),
-            replicas=sum(report.totals.keys for report in done.reports),
-            table_size=int(done.state.table.keys.size),
-            migrated_keys=migrated[0],
-            migrated_bytes=migrated[1],
+            replicas=sum(each.keys for each in totals),
+            table_size=int(table.keys.size),
+            migrated_keys=sum(each.moved_keys for each in totals),
+            migrated_bytes=sum(each.moved_bytes for each in totals),
             rebalance_seconds=planning,
-            hottest=self._hot_keys(done.reports),
+            hottest=self._hot_keys(reports),
         )
         self.progress.append(record)
         for feed in self.feeds:
             feed(record)
 
-    def _hot_keys(self, reports: Sequence[SlotReport]) -> tuple[tuple[str, float], ...]:
+    def _hot_keys(self, reports: Sequence[WorkerReport]) -> tuple[tuple[str, float], ...]:
         by_rows = self.config.cost == "rows"
         named = (each for report in reports for each in report.totals.hot_keys)
         return most_loaded({key: float(rows if by_rows else spent) for key, rows, spent in named})
@@ -257,17 +308,10 @@ class StateRun:
         return number == done + 1
 
 
-def _amount(moved: Layer | None) -> tuple[int, int]:
-    """Keys and bytes that moved, without tombstones."""
-    if moved is None:
-        return 0, 0
-    kept = moved.frame.where("state is not null")
-    [(keys, size)] = kept.agg(F.count(F.lit(1)), F.sum("bytes")).collect()
-    return int(keys), int(size or 0)
-
-
-def _lost_blocks(error: Exception) -> bool:
-    """Whether the error, or one of its causes, is a missing block of state."""
+def _is_lost(error: Exception) -> bool:
+    """Whether the error, or one of its causes, is a block that went with its executor."""
+    if isinstance(error, LostError):
+        return True
     cause: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     texts = [str(error)]
     while cause is not None:

@@ -19,13 +19,14 @@ from unskew._spark.frames.files import Files, check_classic
 from unskew._spark.frames.keys import check_rows
 from unskew._spark.monitoring.feeds import Feed, lines_feed, log_feed
 from unskew._spark.monitoring.progress import BatchProgress
-from unskew._spark.stateful.commits import CommitLog
+from unskew._spark.stateful.batch_job import Sink
 from unskew._spark.stateful.config import Duration, StatefulConfig, StateSchema, micros
 from unskew._spark.stateful.controller import Cost, check_settings, planner_and_threshold
-from unskew._spark.stateful.files import rewind
-from unskew._spark.stateful.layers import stored_state
 from unskew._spark.stateful.processor import Form, FunctionProcessor, Processor
-from unskew._spark.stateful.run import RECORDS, Sink, StateRun
+from unskew._spark.stateful.run import RECORDS, StateRun
+from unskew._spark.stateful.spark_checkpoint import check_not_alone, rewind
+from unskew._spark.stateful.state_files import Storage
+from unskew._spark.stateful.stored_state import last_commit, stored_state
 from unskew.checking import check_whole
 from unskew.errors import ParameterError, ParameterTypeError, StateError
 from unskew.partitioners.contract import check_workers
@@ -56,14 +57,15 @@ def stateful(
 ) -> StatefulStream:
     """Run `processor` on the rows of each key, with the key's state, in every micro-batch.
 
-    State stays on its worker between batches; keys move when the cost of workers is out of balance.
+    A batch is one Spark job: the task of each worker opens the worker's own store, which stays on
+    its executor. Keys move when the cost of workers is out of balance.
 
     When: work that needs all rows of a key, costs more than a few µs a row and is skewed. Not for
         counts and sums: those merge, see `unskew.streaming.groupBy`. Classic sessions only.
-    Cost: per batch about a second of planning and small jobs; work and memory traffic follow the
-        keys that have rows, not all keys.
+    Cost: per batch one job of two stages; work and traffic follow the keys that have rows, not
+        all keys.
     Paper: Fang et al., workload skewness and variance: Mixed, and its protocol for moving state,
-        which here is the gap between two batches.
+        which here is a file that the old worker leaves for the new one at the end of a batch.
 
     Parameters
     ----------
@@ -76,7 +78,8 @@ def stateful(
     schema, state_schema : StructType or str
         Of the output and of a key's state.
     checkpoint : str
-        A folder on any file system that Spark can checkpoint to; a restart goes on from it.
+        A folder on a file system that Spark can checkpoint to and Arrow can write to (a shared
+        folder, hdfs, s3, gs, abfs); a restart goes on from it.
     workers : int, optional
         How many partitions; the slots of the cluster if not given.
     rebalancer : str or Rebalancer, optional
@@ -95,8 +98,8 @@ def stateful(
     cost : {"seconds", "rows"}
         Time in the processor, or rows.
     payback : int, optional
-        Batches within which a move must save more time than it takes, where cost is in seconds;
-        None moves whenever `theta` asks for it.
+        Batches within which a move must save more time than it takes; None moves whenever
+        `theta` asks for it.
     rows : {"arrow", "pandas"}
         The form in which the processor gets rows.
     event_time : str, optional
@@ -108,7 +111,7 @@ def stateful(
         Calls `on_timer` for keys without rows for this long: in event time where there is one, else
         in the time of the batches. Timers are checked when a batch runs.
     merge_after : int
-        Batches after which the layers of changed state are compacted into one.
+        Batches after which a worker compacts the changes of its state, one worker after another.
 
     Returns
     -------
@@ -175,12 +178,16 @@ class StatefulStream:
         spark = self.stream.sparkSession
         files = Files(spark, f"{self.checkpoint}/state")
         spark_files = Files(spark, f"{self.checkpoint}/spark")
-        last = CommitLog(files).last()
-        if last is not None:
-            rewind(spark_files, last.batch)
+        Storage(files.folder).check()
         feeds = [log_feed, _kept_in(Files(spark, self.checkpoint))]
-        self._run = StateRun(self.config, files, spark_files, _function(sink), feeds)
-        writer = self.stream.writeStream.foreachBatch(self._run)
+        run = StateRun(self.config, files, spark_files, sink, feeds)
+        run.restore()
+        if run.commit is None:
+            check_not_alone(spark_files, files.folder)
+        else:
+            rewind(spark_files, run.commit.batch)
+        self._run = run
+        writer = self.stream.writeStream.foreachBatch(run)
         writer = writer.option("checkpointLocation", spark_files.folder)
         return (writer.trigger(**trigger) if trigger else writer).start()
 
@@ -190,7 +197,10 @@ class StatefulStream:
         return list(self._run.progress) if self._run is not None else []
 
     def scale(self, workers: int) -> None:
-        """Change the number of workers from the next batch on; all state is placed again."""
+        """Change the number of workers: the next batch hands state over, the one after it has them.
+
+        Only the keys move that the consistent ring, or the plan, sends elsewhere.
+        """
         check_workers(workers)
         if self._run is None:
             raise ParameterError("the stream is not started; pass workers= to stateful(...)")
@@ -216,7 +226,7 @@ def read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
         One row for each key that has state.
     """
     files = Files(spark, f"{checkpoint}/state")
-    commit = CommitLog(files).last(mend=False)
+    commit = last_commit(files)
     if commit is None:
         raise StateError(
             f"{files.folder} has no commits; pass the checkpoint that stateful(...) was given"
@@ -246,15 +256,5 @@ def files_feed(checkpoint: Files, kept: int = RECORDS) -> Feed:
         checkpoint.remove(name)  # A batch repeated after a crash is written again.
         checkpoint.create(name, record.to_json().encode())
         checkpoint.remove(f"batches/{record.batch - kept}.json")
-
-    return write
-
-
-def _function(sink: Sink | str) -> Sink:
-    if not isinstance(sink, str):
-        return sink
-
-    def write(output: DataFrame, batch: int) -> None:
-        output.write.mode("overwrite").parquet(f"{sink}/batch={batch}")
 
     return write

@@ -1,10 +1,10 @@
-"""Arrow tables of one slot: rows by key, versions of state, output, and the bytes of each row."""
+"""Arrow tables of one worker: rows by key, output, and the bytes of each row."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unskew._spark.frames.arrow_keys import identities, key_values, whole
+from unskew._spark.frames.arrow_keys import whole
 from unskew._spark.frames.schemas import check_names
-from unskew._spark.stateful.processor import State
+from unskew._spark.stateful.state_tables import identities, python_keys
 from unskew.errors import SchemaError
 
 _NO_TIME = np.iinfo(np.int64).min
@@ -27,7 +27,7 @@ class KeyedRows:
     table: pa.Table
     starts: NDArray[np.int64]
     """Where each group begins, and where the last one ends."""
-    names: list[Hashable]
+    names: list[bytes]
     keys: list[Any]
     hashes: NDArray[np.int64]
     latest: list[int | None]
@@ -41,10 +41,8 @@ class KeyedRows:
         times = np.full(rows.num_rows, _NO_TIME)
         if event_time is not None:
             times = _micros(rows[event_time])
-        columns = [rows[name] for name in key]
-        values = key_values(columns)
-        names = identities(columns, values)
-        found: dict[Hashable, list[int]] = {}
+        names = identities([rows[name] for name in key])
+        found: dict[bytes, list[int]] = {}
         for row in np.argsort(times, kind="stable").tolist():
             found.setdefault(names[row], []).append(row)
         order = np.array([row for part in found.values() for row in part], dtype=np.int64)
@@ -54,7 +52,7 @@ class KeyedRows:
             rows.take(pa.array(order)),
             starts,
             list(found),
-            [values[row] for row in firsts],
+            python_keys([rows[name].take(pa.array(firsts)) for name in key]),
             hashes[firsts],
             [None if time == _NO_TIME else time for time in times[lasts].tolist()],
         )
@@ -66,36 +64,6 @@ class KeyedRows:
         """The rows of one key."""
         start, end = int(self.starts[number]), int(self.starts[number + 1])
         return self.table.slice(start, end - start)
-
-    def key_columns(self, key: tuple[str, ...]) -> list[pa.Array]:
-        """The key of each group."""
-        firsts = pa.array(self.starts[:-1])
-        return [whole(self.table[name].take(firsts)) for name in key]
-
-
-class Known(NamedTuple):
-    """The newest version of a key's state, and the row that holds it."""
-
-    row: int
-    key: Any
-    state: State | None
-    due: int | None
-
-
-def newest(states: pa.Table) -> dict[Hashable, Known]:
-    """The highest version of each key; the same version may be in several rows."""
-    columns = whole(states["key"]).flatten()
-    keys = key_values(columns)
-    versions, dues = states["version"].to_pylist(), states["due"].to_pylist()
-    rows: dict[Hashable, int] = {}
-    for row, name in enumerate(identities(columns, keys)):
-        if name not in rows or versions[rows[name]] < versions[row]:
-            rows[name] = row
-    values = states["state"].take(pa.array(list(rows.values()), pa.int64())).to_pylist()
-    return {
-        name: Known(row, keys[row], value, dues[row])
-        for (name, row), value in zip(rows.items(), values, strict=True)
-    }
 
 
 def in_time(rows: pa.Table, event_time: str | None, now: int | None) -> tuple[pa.Table, int]:

@@ -22,6 +22,16 @@ def batch_time(spark_files: Files, batch: int) -> int:
     )
 
 
+def check_not_alone(spark_files: Files, folder: str) -> None:
+    """Raise if Spark has finished batches of which there is no state at all."""
+    done = _numbers(spark_files, "commits")
+    if done:
+        raise StateError(
+            f"{folder} has no state, but {spark_files.folder} has finished batch {max(done)}: the "
+            "state was removed; restore it, or start with a new checkpoint"
+        )
+
+
 def rewind(spark_files: Files, last: int) -> None:
     """Make Spark repeat the batches after `last`, which are not in the state.
 

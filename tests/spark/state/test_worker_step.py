@@ -1,9 +1,12 @@
-"""One slot without Spark: what a processor is given, and what becomes of what it returns."""
+"""One worker without Spark: what a processor is given, and what becomes of what it returns."""
 
 from __future__ import annotations
 
 import datetime
 import math
+import os
+import tempfile
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -21,11 +24,14 @@ from pyspark.sql.types import (
 )
 
 from unskew._spark.frames.schemas import arrow_type
-from unskew._spark.stateful.config import OUTPUT, REPORT, STATE, StateSchema
+from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.processor import FunctionProcessor, Processor
-from unskew._spark.stateful.reports import MOST_KEYS, SlotReport
-from unskew._spark.stateful.slot_step import SlotStep
-from unskew._spark.stateful.slot_tables import row_bytes
+from unskew._spark.stateful.reports import MOST_KEYS, WorkerReport
+from unskew._spark.stateful.state_files import Storage
+from unskew._spark.stateful.state_tables import identities, table_of
+from unskew._spark.stateful.worker_step import Touched, WorkerStep
+from unskew._spark.stateful.worker_tables import row_bytes
+from unskew._spark.stateful.worker_task import WorkerTask
 from unskew.errors import SchemaError
 
 SECOND = 1_000_000
@@ -41,35 +47,50 @@ def schema_of(key=("word",), event_time=None) -> StateSchema:
     return StateSchema(key, rows, state, struct(word=StringType(), n=LongType()), event_time)
 
 
-def rows_of(schema: StateSchema, rows: list[dict]) -> pa.Table:
+def rows_of(schema: StateSchema, rows: list[dict]) -> list[pa.RecordBatch]:
     full = [{"id": None, "word": None, "number": None, "at": None, **row} for row in rows]
     packed = pa.array(full, arrow_type(schema.rows))
     # All keys share one hash: it must not matter.
-    return pa.table(
-        {
-            "slot": pa.array([5] * len(rows), pa.int32()),
-            "hash": pa.array([9] * len(rows), pa.int64()),
-            "row": packed,
-        }
-    )
+    hashes = pa.array([9] * len(rows), pa.int64())
+    return [pa.record_batch({"hash": hashes, "row": packed})] if rows else []
 
 
-def states_of(schema: StateSchema, states: list[dict]) -> pa.Table:
-    fields = pa.schema([pa.field("slot", pa.int32()), *arrow_type(schema.layer)])
-    full = [{"slot": 5, "hash": 9, "due": None, "bytes": 0, **state} for state in states]
-    return pa.Table.from_pylist(full, schema=fields)
+def history(storage: Storage, schema: StateSchema, states: list[dict]) -> tuple:
+    """A log for each version: what the hash of all keys had then."""
+    held, files = {}, []
+    for version in sorted({state["version"] for state in states}):
+        for state in (each for each in states if each["version"] == version):
+            values = list(state["key"].values())
+            columns = [
+                pa.array([value], arrow_type(schema.rows[name].dataType))
+                for name, value in state["key"].items()
+            ]
+            [name] = identities(columns)
+            key = values[0] if len(values) == 1 else tuple(values)
+            held[name] = (key, state.get("due"), state["state"])
+            if state["state"] is None:
+                del held[name]
+        files.append(storage.write(table_of([(9, held)], schema), "log", version))
+    return tuple(files)
 
 
 def run(processor, schema, rows, states=(), *, batch=7, now=None, timeout=None, form="arrow"):
+    """What is in the log, the output, and the report of worker 1."""
     if not isinstance(processor, Processor):
         processor = FunctionProcessor(processor)
-    step = SlotStep(processor, schema, form, batch, now, timeout)
-    results = step.function()((pa.scalar(5),), states_of(schema, states), rows_of(schema, rows))
-    found = results.to_pylist()
-    kept = [row for row in found if row["kind"] == STATE]
-    output = [row["output"] for row in found if row["kind"] == OUTPUT]
-    [report] = [row["report"] for row in found if row["kind"] == REPORT]
-    return kept, output, SlotReport.from_bytes(report)
+    step = WorkerStep(processor, schema, form, batch, now, timeout)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.dict(os.environ, SPARK_LOCAL_DIRS=f"{folder}/local"),
+    ):
+        storage = Storage(f"{folder}/state")
+        files = history(storage, schema, list(states))
+        task = WorkerTask(step, "query/run", storage, ((), files), None, 1000, None)
+        output, report = task.run(1, rows_of(schema, rows))
+        logs = [pa.Table.from_batches(storage.read(each.file)) for each in report.totals.written]
+    kept = [row for log in logs for row in log.to_pylist()]
+    report = WorkerReport.from_bytes(report.to_bytes())
+    return kept, [row for each in output for row in each.to_pylist()], report
 
 
 def counting(key, rows, state):
@@ -102,8 +123,12 @@ def test_each_key_meets_its_newest_state(rows, states):
         versions = [v for sw, sx, v in states if name(sw, sx) == name(w, x)]
         start = 100 * max(versions) if versions else 0
         expected[name(w, x)] = expected.get(name(w, x), start) + 1
-    assert {name(**row["key"]): row["state"]["n"] for row in kept} == expected
-    assert all(row["version"] == 7 and row["hash"] == 9 and row["slot"] == 5 for row in kept)
+    bystanders = {name(w, x): 0 for w, x, _ in states} if rows else {}
+    for w, x, v in states if rows else []:
+        bystanders[name(w, x)] = max(bystanders[name(w, x)], 100 * v)
+    held = {name(**row["key"]): row["state"]["n"] for row in kept}
+    assert held == bystanders | expected
+    assert all(row["hash"] == 9 for row in kept)
     assert sorted(row["n"] for row in output) == sorted(expected.values())
     assert report.totals.rows == len(rows)
     assert report.totals.keys == len(expected)
@@ -164,11 +189,10 @@ def test_pandas_rows_and_initial_state():
     assert output == []
 
 
-def test_state_none_leaves_a_mark_without_bytes():
+def test_state_none_leaves_a_tombstone_without_bytes():
     held = [{"key": {"word": "a"}, "version": 3, "state": {"n": 5, "seen": "abc"}}]
     [kept], _, report = run(lambda k, r, s: (None, None), schema_of(), [{"word": "a"}], held)
-    assert kept["state"] is None
-    assert kept["bytes"] == 0
+    assert (kept["hash"], kept["state"]) == (9, None)
     assert report.memory.tolist() == [0]
 
 
@@ -220,7 +244,8 @@ def test_a_time_out_passes_before_the_rows_that_come_after_it():
         {"word": moment, "n": 60},
     ]
     by_key = {row["key"]["word"]: row for row in kept}
-    assert set(by_key) == {"rows", "idle"}
+    assert set(by_key) == {"rows", "idle", "busy"}
+    assert by_key["busy"]["state"]["n"] == 9
     assert by_key["rows"]["due"] == 32 * SECOND
     assert by_key["idle"]["state"]["n"] == 1
     assert by_key["idle"]["due"] == 30 * SECOND
@@ -230,18 +255,21 @@ def test_a_time_out_passes_before_the_rows_that_come_after_it():
 def test_time_outs_in_the_time_of_batches():
     schema = schema_of()
     held = [{"key": {"word": "a"}, "version": 1, "due": 9, "state": {"n": 2, "seen": ""}}]
-    [a, b], output, _ = run(Timed(), schema, [{"word": "b", "id": 1}], held, now=10, timeout=5)
-    assert (a["due"], b["state"]) == (15, None)
+    [kept], output, _ = run(Timed(), schema, [{"word": "b", "id": 1}], held, now=10, timeout=5)
+    assert (kept["key"], kept["due"]) == ({"word": "b"}, 15)
     assert [row["n"] for row in output] == [1, 2]
+
+
+def report_of(numbers, seconds, keys) -> WorkerReport:
+    lists = [each.tolist() for each in (numbers, numbers, seconds)]
+    return WorkerReport.of(3, Touched(keys, *lists), numbers)
 
 
 def test_reports_list_the_costliest_keys_and_sum_up_the_rest():
     count = MOST_KEYS + 10
     numbers = np.arange(count, dtype=np.int64)
-    report = SlotReport.of(
-        3, numbers, numbers, numbers.astype(np.float64), numbers, newest=None, timers=0, late=0
-    )
-    again = SlotReport.from_bytes(report.to_bytes())
+    report = report_of(numbers, numbers.astype(np.float64), numbers.tolist())
+    again = WorkerReport.from_bytes(report.to_bytes())
     assert again.totals == report.totals
     assert again.hashes.tolist() == list(range(10, count))
     assert again.totals.unlisted_rows == 45
@@ -251,10 +279,9 @@ def test_reports_list_the_costliest_keys_and_sum_up_the_rest():
 
 def test_reports_name_the_hot_keys():
     numbers = np.arange(30, dtype=np.int64)
-    keys = [pa.array(["\x1b[2J", *map(str, range(1, 30))]), pa.array([None] * 30, pa.int64())]
-    spent = numbers[::-1].astype(np.float64)
-    report = SlotReport.of(3, numbers, numbers, spent, numbers, None, 0, 0, keys)
-    named = SlotReport.from_bytes(report.to_bytes()).totals.hot_keys
+    keys = [("\x1b[2J", None), *((str(number), None) for number in range(1, 30))]
+    report = report_of(numbers, numbers[::-1].astype(np.float64), keys)
+    named = WorkerReport.from_bytes(report.to_bytes()).totals.hot_keys
     assert named == report.totals.hot_keys
     assert {rows for _, rows, _ in named} == {*range(10), *range(20, 30)}
     assert named[0] == ("\\x1b[2J, NULL", 0, 29.0)

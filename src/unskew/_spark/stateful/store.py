@@ -1,0 +1,181 @@
+"""A worker's state on its executor: an SQLite file that holds what committed batches left behind.
+
+It is a cache. What counts is in the files that a commit names; a store that is behind, missing or
+broken is brought up to date from them. A batch's own changes never enter it before the batch is
+committed, so an attempt that is repeated, or runs twice at a time, finds what the first one found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unskew._spark.stateful.config import StateSchema
+from unskew._spark.stateful.state_files import StateFile, Storage, in_order
+from unskew._spark.stateful.state_tables import Keys, contents, first_due
+from unskew.errors import StateError
+
+_PATIENCE = 600  # Seconds until another attempt on this executor has brought the store up to date.
+_AT_ONCE = 500  # Hashes in a query.
+
+_SCHEMA = """
+    CREATE TABLE IF NOT EXISTS state (hash INTEGER PRIMARY KEY, due INTEGER, keys BLOB);
+    CREATE INDEX IF NOT EXISTS timers ON state (due) WHERE due IS NOT NULL;
+"""
+
+
+class Fetched(NamedTuple):
+    """What a store had to read to be up to date."""
+
+    rows: int
+    size: int
+
+
+class Store:
+    """The state of one worker after a batch; no other worker's."""
+
+    def __init__(self, path: Path) -> None:
+        self.db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+        # The file need not survive the machine, only a process that dies.
+        self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.execute("PRAGMA synchronous = OFF")
+        self.db.executescript(_SCHEMA)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.db.close()
+
+    @property
+    def through(self) -> int:
+        """The last batch whose changes it holds; -1 for none."""
+        return int(self.db.execute("PRAGMA user_version").fetchone()[0]) - 1
+
+    def advance(
+        self, files: Iterable[StateFile], through: int, storage: Storage, schema: StateSchema
+    ) -> Fetched:
+        """Replay the files that are newer than the store: it then is at the batch `through`.
+
+        Whichever of them it has seen, the result is the same: every range of hashes starts anew
+        with a slice, or goes on from where the store is, with all logs since.
+        """
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            newer = [file for file in in_order(files) if file.through > self.through]
+            for file in newer:
+                self._replay(file, storage, schema)
+            self.db.execute(f"PRAGMA user_version = {through + 1:d}")
+            self.db.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self.db.execute("ROLLBACK")
+            raise
+        return Fetched(sum(file.rows for file in newer), sum(file.length for file in newer))
+
+    def _replay(self, file: StateFile, storage: Storage, schema: StateSchema) -> None:
+        if file.is_slice:
+            gone = "DELETE FROM state WHERE hash BETWEEN ? AND ?"
+            self.db.execute(gone, (file.first, file.last))
+        for rows in storage.read(file) if file.rows else ():
+            found = list(contents(rows, schema))
+            self.db.executemany(
+                "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
+                (
+                    (number, first_due(keys), pickle.dumps(keys, 5))
+                    for number, keys in found
+                    if keys
+                ),
+            )
+            empty = [(number,) for number, keys in found if not keys]
+            self.db.executemany("DELETE FROM state WHERE hash = ?", empty)
+
+    def get(self, hashes: Sequence[int]) -> dict[int, Keys]:
+        """The keys of the hashes that have any."""
+        found: dict[int, Keys] = {}
+        places = ",".join("?" * _AT_ONCE)
+        for start in range(0, len(hashes), _AT_ONCE):
+            part = list(hashes[start : start + _AT_ONCE])
+            # One text for all queries: SQLite compiles it once.
+            part += part[-1:] * (_AT_ONCE - len(part))
+            query = f"SELECT hash, keys FROM state WHERE hash IN ({places})"
+            found |= _unpickled(self.db.execute(query, part))
+        return found
+
+    def due(self, now: int) -> dict[int, Keys]:
+        """The keys of the hashes of which some timeout has ended at `now`."""
+        return _unpickled(
+            self.db.execute("SELECT hash, keys FROM state WHERE due <= ? ORDER BY hash", (now,))
+        )
+
+    def range(self, first: int, count: int) -> dict[int, Keys]:
+        """The keys of the next `count` hashes from `first` on."""
+        query = "SELECT hash, keys FROM state WHERE hash >= ? ORDER BY hash LIMIT ?"
+        return _unpickled(self.db.execute(query, (first, count)))
+
+    def hashes(self) -> NDArray[np.int64]:
+        """All hashes that have keys."""
+        rows = self.db.execute("SELECT hash FROM state ORDER BY hash")
+        return np.fromiter((number for (number,) in rows), dtype=np.int64)
+
+
+def _unpickled(rows: Iterable[tuple[int, bytes]]) -> dict[int, Keys]:
+    return {number: pickle.loads(keys) for number, keys in rows}
+
+
+def opened(
+    lineage: str, worker: int, files: Sequence[StateFile], through: int, storage: Storage,
+    schema: StateSchema,
+) -> tuple[Store, Fetched]:  # fmt: skip
+    """The store of a worker on this executor, brought up to the batch `through`.
+
+    A `lineage` is a run of commits that follow each other: stores of another may hold batches
+    that were rolled back, and are removed.
+    """
+    local = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]
+    try:
+        path = _folder(Path(local), lineage) / f"{worker}.sqlite"
+        return _advanced(path, files, through, storage, schema)
+    except (sqlite3.OperationalError, OSError) as error:
+        raise StateError(
+            f"the executor's copy of the state in {local} cannot be used: {error}; nothing is "
+            "lost: make room in spark.local.dir, and start the query again"
+        ) from error
+
+
+def _advanced(
+    path: Path, files: Sequence[StateFile], through: int, storage: Storage, schema: StateSchema
+) -> tuple[Store, Fetched]:
+    try:
+        store = Store(path)
+        return store, store.advance(files, through, storage, schema)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:  # Not a database, or a broken one.
+        for each in path.parent.glob(f"{path.name}*"):
+            each.unlink(missing_ok=True)
+        store = Store(path)
+        return store, store.advance(files, through, storage, schema)
+
+
+def _folder(local: Path, lineage: str) -> Path:
+    """Below Spark's own local folder of this executor: it goes with the executor."""
+    query, _, run = lineage.partition("/")
+    beside = local / f"unskew-state-{query}"
+    folder = beside / run
+    if not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for other in beside.iterdir():
+            if other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+    return folder

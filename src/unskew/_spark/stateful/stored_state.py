@@ -1,0 +1,69 @@
+"""What a checkpoint holds, read as a restart reads it: the one reader of committed state."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import LongType, StructField, StructType
+
+from unskew._spark.frames.files import Files
+from unskew._spark.stateful.commits import Commit, CommitLog
+from unskew._spark.stateful.config import StateSchema
+from unskew._spark.stateful.state_files import LEAST, MOST, Storage
+from unskew._spark.stateful.state_tables import table_of
+from unskew._spark.stateful.store import Store
+from unskew._spark.stateful.worker_tables import row_bytes
+
+_AT_ONCE = 10_000  # Hashes.
+
+
+def last_commit(files: Files) -> Commit | None:
+    """The newest intact commit; None if there is none."""
+    return CommitLog(files).last(mend=False)
+
+
+def stored_state(spark: SparkSession, files: Files, commit: Commit) -> DataFrame:
+    """`worker`, `key`, `state` and its `bytes` for every key that has state after `commit`."""
+    schema = _schema(spark, commit)
+    parts, storage, through = commit.files, Storage(files.folder), commit.batch
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for worker in (number for batch in batches for number in batch["id"].to_pylist()):
+            with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "state") as store:
+                store.advance(parts[worker], through, storage, schema)
+                yield from _rows(store, worker, schema)
+
+    columns = [
+        StructField("worker", LongType()),
+        StructField("key", schema.key_type),
+        StructField("state", schema.state),
+        StructField("bytes", LongType()),
+    ]
+    workers = len(parts)
+    return spark.range(0, workers, 1, workers).mapInArrow(read, StructType(columns))
+
+
+def _rows(store: Store, worker: int, schema: StateSchema) -> Iterator[pa.RecordBatch]:
+    last = LEAST - 1
+    while last < MOST:
+        found = store.range(last + 1, _AT_ONCE)
+        last = max(found) if len(found) == _AT_ONCE else MOST
+        for batch in table_of(found.items(), schema).combine_chunks().to_batches():
+            columns = {
+                "worker": pa.array([worker] * batch.num_rows, pa.int64()),
+                "key": batch["key"],
+                "state": batch["state"],
+                "bytes": pa.array(row_bytes(batch["state"])),
+            }
+            yield pa.RecordBatch.from_pydict(columns)
+
+
+def _schema(spark: SparkSession, commit: Commit) -> StateSchema:
+    key, state = (StructType.fromJson(json.loads(each)) for each in (commit.key, commit.state))
+    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    return StateSchema(tuple(key.names), key, state, state, zone=zone)

@@ -1,0 +1,178 @@
+"""The task of a worker in one batch: its store is opened, its rows processed, its files written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from unskew._spark.frames.arrow_keys import whole
+from unskew._spark.frames.schemas import arrow_type
+from unskew._spark.stateful.moves import Moves
+from unskew._spark.stateful.reports import WorkerReport, Written
+from unskew._spark.stateful.state_files import LEAST, MOST, StateFile, Storage, in_order
+from unskew._spark.stateful.state_tables import table_of, tombstones
+from unskew._spark.stateful.store import Store, opened
+from unskew._spark.stateful.worker_step import WorkerRun, WorkerStep
+from unskew._spark.stateful.worker_tables import row_bytes
+
+ROUND = 32
+"""Compactions after which a worker has written all its state anew, at the latest."""
+
+_OUTPUT_ROWS = 10_000  # A batch of output.
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTask:
+    """What the workers are sent; called with the rows of one of them."""
+
+    step: WorkerStep
+    lineage: str
+    storage: Storage
+    files: tuple[tuple[StateFile, ...], ...]
+    """The committed state of each worker."""
+    moves: Moves | None
+    merge_after: int
+    reports: Any
+    """An accumulator: what it gets comes from the one attempt of a task whose output counts."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Process the rows of one worker: the partition's number is the worker's."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        output, report = self.run(context.partitionId(), list(batches))
+        yield from output
+        self.reports.add([(self.step.batch, report.to_bytes())])
+
+    def run(
+        self, worker: int, batches: list[pa.RecordBatch]
+    ) -> tuple[list[pa.RecordBatch], WorkerReport]:
+        """The output of a worker, and its report with the files that it wrote."""
+        step, files = self.step, self.files[worker] if worker < len(self.files) else ()
+        schema = pa.schema([("hash", pa.int64()), ("row", arrow_type(step.schema.rows))])
+        rows = pa.Table.from_batches(batches, batches[0].schema if batches else schema)
+        store, fetched = opened(
+            self.lineage, worker, files, step.batch - 1, self.storage, step.schema
+        )
+        with store:
+            run = WorkerRun(step, store)
+            output = run.process(rows)
+            changes = Changes.of(run, worker, self.moves)
+            written = [*changes.write(self.storage, step.batch, worker)]
+            if (step.batch + worker) % self.merge_after == 0:
+                written += self._compacted(store, worker, in_order(files))
+        report = WorkerReport.of(
+            worker, run.touched, changes.sizes_of(run.touched.hashes),
+            written=tuple(written), moved_keys=changes.moved_keys, moved_bytes=changes.moved_bytes,
+            move_seconds=changes.move_seconds, fetched_rows=fetched.rows,
+            fetched_bytes=fetched.size,
+        )  # fmt: skip
+        table = pa.Table.from_arrays(output.flatten(), schema=pa.schema(list(output.type)))
+        return table.to_batches(max_chunksize=_OUTPUT_ROWS), report
+
+    def _compacted(self, store: Store, worker: int, files: list[StateFile]) -> list[Written]:
+        """The next slice of the worker's state: as much as its logs are long since the last one.
+
+        So compaction costs what was touched of late and not what exists, and old logs are let go
+        when the slices have gone once around all hashes.
+        """
+        last = next((file for file in reversed(files) if file.is_slice), None)
+        through = -1 if last is None else last.through
+        recent = sum(file.rows for file in files if file.through > through)
+        if not recent:
+            return []
+        total = sum(file.rows for file in files)
+        start = LEAST if last is None or last.last is None or last.last == MOST else last.last + 1
+        count = max(2 * recent, total // ROUND)
+        found = store.range(start, count)
+        end = MOST if len(found) < count else max(found)
+        before = self.step.batch - 1
+        if not found:
+            return [Written(worker, StateFile.nothing(before, start, end))]
+        table = table_of(found.items(), self.step.schema)
+        file = self.storage.write(table, f"{worker}-slice", before, start, end)
+        return [Written(worker, file)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """The new content of every hash that was touched or leaves, in ascending order."""
+
+    table: pa.Table
+    hashes: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    """The bytes of each row's state."""
+    targets: NDArray[np.int32]
+    """The worker that each row belongs to from the next batch on."""
+    stays: NDArray[np.bool_]
+    step: WorkerStep
+    move_seconds: float
+
+    @classmethod
+    def of(cls, run: WorkerRun, worker: int, moves: Moves | None) -> Changes:
+        """Take up the keys that leave, of which most have no rows in this batch."""
+        began = time.perf_counter()
+        if moves is not None:
+            _take_up(run, worker, moves)
+        loading = time.perf_counter() - began
+        table = table_of(sorted(run.held.items()), run.step.schema)
+        hashes = table["hash"].to_numpy()
+        targets = np.full(hashes.size, worker, dtype=np.int32)
+        if moves is not None:
+            targets = moves.targets_of(hashes, worker)
+        sizes = row_bytes(whole(table["state"]))
+        spent = loading if moves is not None else 0.0
+        return cls(table, hashes, sizes, targets, targets == worker, run.step, spent)
+
+    def write(self, storage: Storage, batch: int, worker: int) -> Iterator[Written]:
+        """A log of what stays and what is gone, and one for each worker that keys move to."""
+        if not self.hashes.size:
+            return
+        gone = tombstones(np.unique(self.hashes[~self.stays]).tolist(), self.step.schema)
+        stays = self.table.filter(pa.array(self.stays))
+        yield Written(worker, storage.write(pa.concat_tables([stays, gone]), f"{worker}", batch))
+        leaving = self._leaving
+        for target in np.unique(self.targets[leaving]).tolist():
+            moved = self.table.filter(pa.array(leaving & (self.targets == target)))
+            yield Written(target, storage.write(moved, f"{worker}-to-{target}", batch))
+
+    @property
+    def _leaving(self) -> NDArray[np.bool_]:
+        there: NDArray[np.bool_] = self.table["state"].is_valid().to_numpy()
+        return there & ~self.stays
+
+    @property
+    def moved_keys(self) -> int:
+        """Keys that were handed over."""
+        return int(self._leaving.sum())
+
+    @property
+    def moved_bytes(self) -> int:
+        """The bytes of their state."""
+        return int(self.sizes[self._leaving].sum())
+
+    def sizes_of(self, hashes: list[int]) -> NDArray[np.int64]:
+        """The bytes of the state of each of these hashes."""
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.sizes)])
+        wanted = np.array(hashes, dtype=np.int64)
+        starts = np.searchsorted(self.hashes, wanted)
+        stops = np.searchsorted(self.hashes, wanted, side="right")
+        sizes: NDArray[np.int64] = ends[stops] - ends[starts]
+        return sizes
+
+
+def _take_up(run: WorkerRun, worker: int, moves: Moves) -> None:
+    """Add the keys that leave to those that were touched."""
+    leaving = moves.from_worker(worker)
+    if moves.base is not None:
+        here = run.store.hashes()
+        leaving = here[moves.targets_of(here, worker) != worker]
+    idle = [number for number in leaving.tolist() if number not in run.held]
+    run.held |= run.store.get(idle)

@@ -1,0 +1,153 @@
+"""A worker's files and its store, without Spark: whatever a store has seen, it ends up right."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from unskew._spark.frames.files import DamagedFileError
+from unskew._spark.stateful.config import StateSchema
+from unskew._spark.stateful.processor import FunctionProcessor
+from unskew._spark.stateful.state_files import LEAST, MOST, StateFile, Storage, needed
+from unskew._spark.stateful.state_tables import table_of
+from unskew._spark.stateful.store import Store, opened
+from unskew._spark.stateful.worker_step import WorkerStep
+from unskew._spark.stateful.worker_task import WorkerTask
+from unskew.errors import StateError
+
+KEY = StructType([StructField("k", StringType())])
+STATE = StructType([StructField("n", LongType())])
+SCHEMA = StateSchema(("k",), KEY, STATE, STATE)
+
+
+def keys(value):
+    return {} if value is None else {b"k": ("k", None, {"n": value})}
+
+
+def content(store: Store) -> dict[int, int]:
+    found = store.range(LEAST, 10_000).items()
+    return {number: state["n"] for number, held in found for _, _, state in held.values()}
+
+
+def as_told(held: dict) -> dict[int, int]:
+    return {number: value for number, value in held.items() if value is not None}
+
+
+changes = st.dictionaries(
+    st.sampled_from([LEAST, -9, -1, 0, 4, 5, 6, MOST]), st.none() | st.integers(0, 99), max_size=4
+)
+
+
+@settings(max_examples=60)
+@given(batches=st.lists(changes, min_size=1, max_size=12), merge_after=st.integers(1, 3),
+       stale=st.integers(-1, 11))  # fmt: skip
+def test_compacted_files_give_the_same_state_to_any_store(batches, merge_after, stale):
+    with TemporaryDirectory() as name:
+        storage = Storage(f"{name}/state")
+        step = WorkerStep(
+            FunctionProcessor(lambda *_: (None, None)), SCHEMA, "arrow", 0, None, None
+        )
+        files: tuple[StateFile, ...] = ()
+        expected: dict = {}
+        with Store(Path(name, "steady")) as steady, Store(Path(name, "stale")) as other:
+            for batch, changed in enumerate(batches):
+                steady.advance(files, batch - 1, storage, SCHEMA)
+                assert content(steady) == as_told(expected)
+                if batch - 1 <= stale:
+                    other.advance(files, batch - 1, storage, SCHEMA)
+                step = WorkerStep(step.processor, SCHEMA, "arrow", batch, None, None)
+                task = WorkerTask(step, "", storage, (files,), None, merge_after, None)
+                new = []
+                if batch % merge_after == 0:
+                    new += [each.file for each in task._compacted(steady, 0, list(files))]
+                if changed:
+                    table = table_of(((h, keys(n)) for h, n in sorted(changed.items())), SCHEMA)
+                    new.append(storage.write(table, "log", batch))
+                files = needed([*files, *new])
+                expected |= changed
+            for store in (steady, other, Store(Path(name, "new"))):
+                store.advance(files, len(batches) - 1, storage, SCHEMA)
+                assert content(store) == as_told(expected)
+
+
+def file_of(through, first=None, last=None):
+    return StateFile(f"{through}-{first}", 1, "", 1, through, first, last)
+
+
+def test_what_newer_slices_cover_is_let_go():
+    low, high, new = file_of(3, LEAST, 4), file_of(5, 5, MOST), file_of(7, LEAST, 6)
+    logs = [file_of(number) for number in range(9)]
+    assert needed([*logs, low]) == (*logs[:4], low, *logs[4:])
+    assert needed([*logs, low, high]) == (low, *logs[4:6], high, *logs[6:])
+    assert needed([*logs, low, high, new]) == (high, *logs[6:8], new, logs[8])
+
+
+def test_changed_files_are_noticed(tmp_path):
+    storage = Storage(str(tmp_path))
+    file = storage.write(table_of([(1, keys(7))], SCHEMA), "log", 0)
+    path = tmp_path / file.name
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:-1], whole + b"x", bytes([whole[0] ^ 1]) + whole[1:]):
+        path.write_bytes(damaged)
+        with pytest.raises(DamagedFileError, match="checksum differs"):
+            storage.read(file)
+    path.unlink()
+    with pytest.raises(DamagedFileError, match="is missing"):
+        storage.read(file)
+
+
+def test_folders_without_room_or_rights(tmp_path, monkeypatch):
+    (tmp_path / "files").write_text("where a folder should be")
+    with pytest.raises(StateError, match=r"cannot be written.*nothing is lost"):
+        Storage(str(tmp_path)).write(table_of([(1, keys(7))], SCHEMA), "log", 0)
+    with pytest.raises(StateError, match="tasks cannot reach ftp://host/state"):
+        Storage("ftp://host/state").check()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "files"))
+    with pytest.raises(StateError, match=r"make room in spark\.local\.dir"):
+        opened("query/run", 0, (), -1, Storage(str(tmp_path)), SCHEMA)
+
+
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path):
+    full = Storage("/dev/full/state")
+    with pytest.raises(StateError, match="nothing is lost"):
+        full.write(table_of([(1, keys(7))], SCHEMA), "log", 0)
+
+
+def test_a_broken_copy_is_made_anew_and_other_lineages_go(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "local"))
+    storage = Storage(str(tmp_path / "state"))
+    files = (storage.write(table_of([(1, keys(7))], SCHEMA), "log", 0),)
+    store, fetched = opened("query/first", 3, files, 0, storage, SCHEMA)
+    with store:
+        assert fetched == (1, files[0].length)
+    copy = tmp_path / "local" / "unskew-state-query" / "first" / "3.sqlite"
+    copy.write_bytes(b"not a database" * 100)
+    store, fetched = opened("query/first", 3, files, 0, storage, SCHEMA)
+    with store:
+        assert (content(store), fetched.rows) == ({1: 7}, 1)
+    store, fetched = opened("query/first", 3, files, 0, storage, SCHEMA)
+    with store:
+        assert fetched.rows == 0
+    opened("query/second", 3, files, 0, storage, SCHEMA)[0].db.close()
+    assert [each.name for each in copy.parent.parent.iterdir()] == ["second"]
+
+
+def test_a_failed_replay_leaves_the_store_as_it_was(tmp_path):
+    storage = Storage(str(tmp_path))
+    first, second = (
+        storage.write(table_of([(1, keys(number))], SCHEMA), "log", number) for number in (0, 1)
+    )
+    with Store(tmp_path / "store") as store:
+        store.advance([first], 0, storage, SCHEMA)
+        (tmp_path / second.name).unlink()
+        with pytest.raises(DamagedFileError):
+            store.advance([first, second], 1, storage, SCHEMA)
+        assert (store.through, content(store)) == (0, {1: 0})
+        with pytest.raises(sqlite3.OperationalError):
+            store.db.execute("ROLLBACK")  # nothing is left open
