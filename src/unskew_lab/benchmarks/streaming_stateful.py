@@ -10,13 +10,14 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import KeyStatistics, Mixed, Rebalance
@@ -35,10 +36,15 @@ COST = 0.0002
 ROWS, KEYS = 60_000, 20_000
 BATCHES, CHANGE = 20, 10
 SKEWS = (0.8, 1.2)
-ADAPTED, GAIN, GROWTH, PLANNING = 1.25, 0.5, 2.0, 0.1
-STATE_SIZES = (10_000, 100_000, 1_000_000)
-TOUCHED = 20_000
-MOVED = 5_000
+ADAPTED, GAIN, GROWTH, PLANNING = 1.25, 0.2, 1.2, 0.1
+WORKERS, TOUCHED, FIXED_ROWS = 8, 8_000, 20_000
+FIXED_KEYS, FIXED_BATCHES = 100_000, 16
+SQL, BEFORE = 3.0, 0.4
+LAYERS = 1.87
+"""Seconds of the same batch when state was in DataFrames: on two cores, in one JVM."""
+STATE_SIZES = (10_000, 1_000_000, 10_000_000)
+MOVED = {100: 1.1, 5_000: 1.3}
+"""Keys that a batch moves, and the longest that it may take, relative to one that moves none."""
 
 
 def run() -> Iterator[Measurement]:
@@ -50,6 +56,9 @@ def run() -> Iterator[Measurement]:
     )
     for exponent in SKEWS:
         yield from _drifting(session, exponent)
+    session = new_session(2)
+    yield from _fixed(session)
+    yield from _moving(session)
     yield from _growing(session)
 
 
@@ -186,63 +195,102 @@ def _transform_with_state(session: SparkSession, folder: str) -> list[float]:
     return found
 
 
-def _growing(session: SparkSession) -> Iterator[Measurement]:
-    """The same 20,000 rows a batch over more and more state, and one batch that moves keys."""
-    base = 0.0
-    for keys in STATE_SIZES:
+def _fixed(session: SparkSession) -> Iterator[Measurement]:
+    """What a batch takes that has hardly any work, beside plain SQL without state."""
+    with tempfile.TemporaryDirectory() as folder:
+        _write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES)
+        plain = statistics.median(_sql(session, folder)[2:])
+        took = [each.seconds for each in _run(session, folder, None)]
+    ours = statistics.median(took[2:])
+    name = f"{FIXED_ROWS:,} rows on {TOUCHED:,} of {FIXED_KEYS:,} keys"
+    yield Measurement(f"{name}: SQL without state", plain, 1.0, "itself", None)
+    yield Measurement(f"{name}: stateful", ours, ours / plain, "SQL without state", SQL)
+    yield Measurement(f"{name}: stateful", ours, ours / LAYERS, "state in DataFrames", BEFORE)
+
+
+def _sql(session: SparkSession, folder: str) -> list[float]:
+    """Seconds of each batch of a plain aggregation."""
+    times = []
+
+    def write(batch: DataFrame, number: int) -> None:
+        began = time.perf_counter()
+        batch.groupBy("key").count().write.mode("overwrite").parquet(f"{folder}/sql/batch={number}")
+        times.append(time.perf_counter() - began)
+
+    writer = _stream(session, folder).writeStream.foreachBatch(write)
+    writer = writer.option("checkpointLocation", f"{folder}/sql-checkpoint")
+    writer.trigger(availableNow=True).start().awaitTermination()
+    return times
+
+
+def _moving(session: SparkSession) -> Iterator[Measurement]:
+    """Every second batch moves keys; the others do not."""
+    for moved, target in MOVED.items():
         with tempfile.TemporaryDirectory() as folder:
-            _write_numbers(Path(folder), [(0, keys), *((7 * n, TOUCHED) for n in range(1, 9))])
-            mover = MoveOnce() if keys == STATE_SIZES[1] else None
-            _, *others, last = _grown(session, folder, mover)
-        seconds = statistics.median([each.seconds for each in others[1:]])
-        base = base or seconds
-        ratio, target = seconds / base, GROWTH if keys == STATE_SIZES[-1] else None
-        yield Measurement(
-            f"{keys:,} keys, {TOUCHED:,} touched", seconds, ratio, "10,000 keys", target
-        )
-        if mover is not None:
-            yield _moving(last, seconds)
+            _write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES)
+            found = _run(session, folder, MoveSome(moved))[4:]
+        usual = statistics.median([each.seconds for each in found if not each.migrated_keys])
+        moving = [each for each in found if each.migrated_keys]
+        seconds = statistics.median([each.seconds for each in moving])
+        keys = statistics.median([each.migrated_keys for each in moving])
+        price = 1e6 * max(0.0, seconds - usual) / keys
+        name = f"a batch that moves {keys:,.0f} keys, {price:.0f} µs each"
+        yield Measurement(name, seconds, seconds / usual, "a batch that moves none", target)
 
 
 @dataclass(frozen=True)
-class MoveOnce:
-    """A rebalancer that moves `MOVED` keys, whatever the loads are."""
+class MoveSome:
+    """A rebalancer that sends `count` keys away, and at the next interval home again."""
 
-    algorithm: ClassVar[str] = "move-once"
+    count: int
+    algorithm: ClassVar[str] = "move-some"
 
     def rebalance(self, keys: KeyStatistics, current: RoutingTable, workers: int) -> Rebalance:
-        """Forecasts level loads: a plan that gains nothing would not be carried out."""
+        """Forecasts no load at all: a plan that gains nothing would not be carried out."""
         plan = Mixed(theta=0.0).rebalance(keys, current, workers)
-        moved = keys.keys[:MOVED]
-        owners = (np.arange(moved.size) % workers).astype(np.int32)
-        table = RoutingTable(workers, moved, owners)
-        return replace(plan, table=table, loads=np.full(workers, plan.mean))
+        chosen = keys.keys[:0] if current.keys.size else keys.keys[: self.count]
+        owners = (current.fallback.router().route(chosen) + 1) % workers
+        table = RoutingTable(workers, chosen, owners.astype(np.int32), current.fallback)
+        return replace(plan, table=table, loads=np.zeros(workers))
 
 
-def _moving(batch: BatchProgress, usual: float) -> Measurement:
-    moved = batch.migrated_keys or 0
-    each = max(0.0, batch.seconds - usual) / max(moved, 1)
-    name = f"a batch that moves {moved:,} keys, {each * 1e6:.0f} µs each"
-    against = "a batch that moves none"
-    return Measurement(name, batch.seconds, batch.seconds / usual, against, None)
+def _growing(session: SparkSession) -> Iterator[Measurement]:
+    """The same rows a batch over more and more state."""
+    base = 0.0
+    for keys in STATE_SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            _write_touched(Path(folder), keys, FIXED_BATCHES, all_first=True)
+            found = [each.seconds for each in _run(session, folder, None)]
+        # The first batch makes the state, the second takes it into the stores.
+        seconds = statistics.median(found[3:])
+        base = base or seconds
+        target = GROWTH if keys == STATE_SIZES[-1] else None
+        name = f"{keys:,} keys of state, {TOUCHED:,} touched"
+        yield Measurement(name, seconds, seconds / base, f"{STATE_SIZES[0]:,} keys", target)
 
 
-def _grown(session: SparkSession, folder: str, mover: MoveOnce | None) -> list[BatchProgress]:
-    """What each batch did; the table is planned once, before the last one."""
+def _run(session: SparkSession, folder: str, mover: MoveSome | None) -> list[BatchProgress]:
+    """What each batch did, with a Parquet folder as the sink."""
     from unskew.streaming import stateful
 
     stream = stateful(
         _stream(session, folder), "key", _counting(0.0), schema="key string, n bigint",
-        state_schema="n bigint", checkpoint=f"{folder}/state", workers=SLOTS, cost="rows",
-        rebalancer=mover, theta=0.0, interval=8,
+        state_schema="n bigint", checkpoint=f"{folder}/state", workers=WORKERS, cost="rows",
+        rebalancer=mover, theta=0.0, interval=2, payback=None,
     )  # fmt: skip
-    stream.start(_discard, availableNow=True).awaitTermination()
+    stream.start(f"{folder}/output", availableNow=True).awaitTermination()
     return stream.progress
 
 
-def _write_numbers(folder: Path, batches: Sequence[tuple[int, int]]) -> None:
-    """A file for each batch: its first number, and how many keys it has from there on."""
+def _write_touched(folder: Path, keys: int, batches: int, all_first: bool = False) -> None:
+    """A file for each batch: rows of a few of the keys; of all of them in the first, if asked."""
     (folder / "rows").mkdir()
-    for number, (start, count) in enumerate(batches):
-        keys = np.char.add("key-", np.arange(start, start + count).astype(str))
-        write_stream_file(pa.table({"key": keys}), folder / "rows", number)
+    draw = np.random.default_rng(1)
+    for number in range(batches):
+        chosen = draw.choice(draw.choice(keys, TOUCHED, replace=False), FIXED_ROWS)
+        if all_first and not number:
+            chosen = np.arange(keys)
+        table = pa.table(
+            {"key": pc.binary_join_element_wise("key", pa.array(chosen.astype(str)), "-")}
+        )
+        write_stream_file(table, folder / "rows", number)

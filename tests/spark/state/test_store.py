@@ -62,7 +62,7 @@ def test_compacted_files_give_the_same_state_to_any_store(batches, merge_after, 
                 if batch - 1 <= stale:
                     other.advance(files, batch - 1, storage, SCHEMA)
                 step = WorkerStep(step.processor, SCHEMA, "arrow", batch, None, None)
-                task = WorkerTask(step, "", storage, (files,), None, merge_after, None)
+                task = WorkerTask(step, "", storage, (files,), None, merge_after, "", None)
                 new = []
                 if batch % merge_after == 0:
                     new += [each.file for each in task._compacted(steady, 0, list(files))]
@@ -122,19 +122,20 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path):
 def test_a_broken_copy_is_made_anew_and_other_lineages_go(tmp_path, monkeypatch):
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "local"))
     storage = Storage(str(tmp_path / "state"))
-    files = (storage.write(table_of([(1, keys(7))], SCHEMA), "log", 0),)
-    store, fetched = opened("query/first", 3, files, 0, storage, SCHEMA)
+    logs = [table_of([(1, keys(number))], SCHEMA) for number in (6, 7)]
+    files = tuple(storage.write(log, "log", number) for number, log in enumerate(logs))
+    store, fetched = opened("query/first", 3, files, 1, storage, SCHEMA)
     with store:
         assert fetched == (1, files[0].length)
     copy = tmp_path / "local" / "unskew-state-query" / "first" / "3.sqlite"
     copy.write_bytes(b"not a database" * 100)
-    store, fetched = opened("query/first", 3, files, 0, storage, SCHEMA)
+    store, fetched = opened("query/first", 3, files, 1, storage, SCHEMA)
     with store:
         assert (content(store), fetched.rows) == ({1: 7}, 1)
-    store, fetched = opened("query/first", 3, files, 0, storage, SCHEMA)
+    store, fetched = opened("query/first", 3, files, 1, storage, SCHEMA)
     with store:
         assert fetched.rows == 0
-    opened("query/second", 3, files, 0, storage, SCHEMA)[0].db.close()
+    opened("query/second", 3, files, 1, storage, SCHEMA)[0].db.close()
     assert [each.name for each in copy.parent.parent.iterdir()] == ["second"]
 
 

@@ -85,7 +85,7 @@ def run(processor, schema, rows, states=(), *, batch=7, now=None, timeout=None, 
     ):
         storage = Storage(f"{folder}/state")
         files = history(storage, schema, list(states))
-        task = WorkerTask(step, "query/run", storage, ((), files), None, 1000, None)
+        task = WorkerTask(step, "query/run", storage, ((), files), None, 1000, "", None)
         output, report = task.run(1, rows_of(schema, rows))
         logs = [pa.Table.from_batches(storage.read(each.file)) for each in report.totals.written]
     kept = [row for log in logs for row in log.to_pylist()]

@@ -37,6 +37,9 @@ class BatchProgress:
     """Keys that the routing table names."""
     migrated_keys: int = 0
     migrated_bytes: int = 0
+    fetched_rows: int = 0
+    """Rows of state that executors lacked and read from the checkpoint."""
+    fetched_bytes: int = 0
     rebalance_seconds: float = 0.0
     hottest: tuple[tuple[str, float], ...] = ()
     """The heaviest keys, as text, and their load; with several tasks a lower bound of it."""

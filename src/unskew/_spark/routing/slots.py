@@ -1,9 +1,8 @@
-"""Slots and pins: workers that keep their rows, and their machines, from batch to batch.
+"""Slots and pins: workers that keep their machines from batch to batch.
 
-Stateful steps want `hashpartitioning`, which Spark keeps through checkpoints, unions and cogroups,
-and not the placement by id that it forgets. So each worker gets a slot: a number whose hash is the
-worker. Slots depend on the number of workers; they are looked up again on every start, and never
-written down.
+A pin is joined to the rows of its worker, and joins want `hashpartitioning`, not the placement by
+id. So each worker gets a slot: a number whose hash is the worker. Slots depend on the number of
+workers; they are looked up again on every start, and never written down.
 """
 
 from __future__ import annotations
@@ -16,11 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from unskew._spark.frames.helper_columns import helper_name
-from unskew._spark.routing.native import array_literal, worker_expression
-from unskew.partitioners import RoutingTable
-
-_PUSHED = "org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin"
-_EXCLUDED = "spark.sql.optimizer.excludedRules"
+from unskew._spark.routing.native import array_literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +43,9 @@ class Slots:
         """The number of workers."""
         return len(self.numbers)
 
-    def worker_of(self, slot: int) -> int:
-        """The worker that has a slot."""
-        return self.numbers.index(slot)
-
-    def column(self, table: RoutingTable, key_hash: Column) -> Column:
-        """The slot to which `table` sends a key."""
-        assert table.static is not None  # Its base is never a scheme that learns.
-        return never_null(self.of_worker(worker_expression(table.static, key_hash, key_hash)))
-
     def of_worker(self, worker: Column) -> Column:
         """The slot of a worker."""
         return F.get(array_literal(self.numbers, "int"), worker)
-
-
-def never_null(slot: Column) -> Column:
-    """A slot column that Spark knows to be non-null.
-
-    Otherwise Spark filters a join's inputs by `slot IS NOT NULL`, and then no longer sees that the
-    parts of a union are partitioned alike: all state would be shuffled.
-    """
-    return F.coalesce(slot, F.lit(0))
 
 
 def place_by_slot(rows: DataFrame, slot: str, workers: int) -> DataFrame:
@@ -108,17 +85,12 @@ class Pins:
 
 @contextmanager
 def pinned_shuffle_conf(session: SparkSession, workers: int) -> Iterator[None]:
-    """Set what keeps placed state in place while Spark plans; the user's settings are restored."""
+    """Set what keeps workers in place while Spark plans; the user's settings are restored."""
     wanted = {
-        # It would merge small partitions, and with them workers.
+        # It would merge small partitions, and with them workers; and every stage would be a job.
         "spark.sql.adaptive.enabled": "false",
-        # Else a join on (slot, hash) shuffles both sides, though they are placed by slot.
-        "spark.sql.requireAllClusterKeysForCoPartition": "false",
         # Else fewer workers than this are taken for too little parallelism.
         "spark.sql.shuffle.partitions": str(workers),
-        # Else the lookup of touched keys becomes one for each layer, and their union, of which
-        # Spark knows no partitioning, is shuffled: tasks as many as layers times workers.
-        _EXCLUDED: ",".join(filter(None, (session.conf.get(_EXCLUDED, None), _PUSHED))),
     }
     before = {name: session.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():

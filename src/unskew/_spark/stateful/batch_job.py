@@ -54,13 +54,16 @@ def output_of(
     return placed.mapInArrow(task, task.step.schema.output)
 
 
-def deliver(output: DataFrame, sink: Sink | str, number: int, is_done: Callable[[], bool]) -> None:
-    """Run the job: the sink's own action is the one that processes the rows."""
-    if isinstance(sink, str):
-        output.write.mode("overwrite").parquet(f"{sink}/batch={number}")
-        return
-    # A function may read the output several times, in part or not at all.
-    held = output.localCheckpoint(eager=False)
+def write(output: DataFrame, folder: str, number: int) -> None:
+    """Run the job: the output becomes the folder of its batch."""
+    output.write.mode("overwrite").parquet(f"{folder}/batch={number}")
+
+
+def hand_over(held: DataFrame, sink: Sink, number: int, is_done: Callable[[], bool]) -> None:
+    """Give the sink output that is checkpointed when it is first read, and run what it leaves out.
+
+    A function may read its output several times, in part or not at all.
+    """
     try:
         sink(held, number)
         if not is_done():

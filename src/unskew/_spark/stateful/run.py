@@ -18,7 +18,14 @@ from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.hot_keys import most_loaded
 from unskew._spark.monitoring.progress import BatchProgress
 from unskew._spark.routing.slots import Pins, pinned_shuffle_conf
-from unskew._spark.stateful.batch_job import Collected, Sink, deliver, output_of, worker_column
+from unskew._spark.stateful.batch_job import (
+    Collected,
+    Sink,
+    hand_over,
+    output_of,
+    worker_column,
+    write,
+)
 from unskew._spark.stateful.commits import Commit, CommitLog
 from unskew._spark.stateful.config import StatefulConfig
 from unskew._spark.stateful.moves import Moves
@@ -167,8 +174,9 @@ class StateRun:
         step = WorkerStep(config.processor, config.schema, config.form, number, now, config.timeout)
         files = () if self.commit is None else self.commit.files
         storage = Storage(self.files.folder)
+        attempt = uuid.uuid4().hex
         return WorkerTask(
-            step, self.lineage, storage, files, moves, config.merge_after, self._reports
+            step, self.lineage, storage, files, moves, config.merge_after, attempt, self._reports
         )
 
     def _processed(self, batch: DataFrame, task: WorkerTask) -> list[WorkerReport]:
@@ -180,17 +188,21 @@ class StateRun:
             output = output_of(
                 batch, self._column[1], workers, task, self._pinned(session, workers)
             )
-            deliver(output, self.sink, number, lambda: len(self._found(number)) == workers)
-        found = self._found(number)
+            if isinstance(self.sink, str):
+                write(output, self.sink, number)
+            else:
+                output = output.localCheckpoint(eager=False)
+        if not isinstance(self.sink, str):
+            hand_over(output, self.sink, number, lambda: len(self._found(task)) == workers)
+        found = self._found(task)
         missing = [worker for worker in range(workers) if worker not in found]
         if missing:
             raise LostError(f"batch {number} has no reports of the workers {missing}")
         return [found[worker] for worker in range(workers)]
 
-    def _found(self, number: int) -> dict[int, WorkerReport]:
-        reports = [
-            WorkerReport.from_bytes(each) for at, each in self._reports.value if at == number
-        ]
+    def _found(self, task: WorkerTask) -> dict[int, WorkerReport]:
+        mine = (report for attempt, report in self._reports.value if attempt == task.attempt)
+        reports = [WorkerReport.from_bytes(each) for each in mine]
         return {report.totals.worker: report for report in reports}
 
     def _pinned(self, session: SparkSession, workers: int) -> Pins | None:
@@ -266,6 +278,8 @@ class StateRun:
             table_size=int(table.keys.size),
             migrated_keys=sum(each.moved_keys for each in totals),
             migrated_bytes=sum(each.moved_bytes for each in totals),
+            fetched_rows=sum(each.fetched_rows for each in totals),
+            fetched_bytes=sum(each.fetched_bytes for each in totals),
             rebalance_seconds=planning,
             hottest=self._hot_keys(reports),
         )

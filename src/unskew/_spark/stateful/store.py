@@ -35,7 +35,7 @@ _SCHEMA = """
 
 
 class Fetched(NamedTuple):
-    """What a store had to read to be up to date."""
+    """What a store had to read to be up to date, apart from the changes of the last batch."""
 
     rows: int
     size: int
@@ -81,7 +81,8 @@ class Store:
             with contextlib.suppress(sqlite3.Error):
                 self.db.execute("ROLLBACK")
             raise
-        return Fetched(sum(file.rows for file in newer), sum(file.length for file in newer))
+        behind = [file for file in newer if file.through < through]
+        return Fetched(sum(file.rows for file in behind), sum(file.length for file in behind))
 
     def _replay(self, file: StateFile, storage: Storage, schema: StateSchema) -> None:
         if file.is_slice:

@@ -38,6 +38,8 @@ class WorkerTask:
     """The committed state of each worker."""
     moves: Moves | None
     merge_after: int
+    attempt: str
+    """Of the batch, on the driver."""
     reports: Any
     """An accumulator: what it gets comes from the one attempt of a task whose output counts."""
 
@@ -49,7 +51,7 @@ class WorkerTask:
         assert context is not None
         output, report = self.run(context.partitionId(), list(batches))
         yield from output
-        self.reports.add([(self.step.batch, report.to_bytes())])
+        self.reports.add([(self.attempt, report.to_bytes())])
 
     def run(
         self, worker: int, batches: list[pa.RecordBatch]
