@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unskew.kernels import KeyHashes
-from unskew.partitioners import KeyGrouping
+from unskew.partitioners import ConsistentRing
 from unskew.workloads import FluctuatingKeys
 
 WORKERS = 8
@@ -38,5 +38,5 @@ def changing_ids(
     for interval, size in enumerate(sizes):
         if interval and interval % every == 0:
             now = keys.hashes if hashes is None else hashes(interval)
-            keys = keys.shifted(KeyGrouping(WORKERS).router().route(now), RATE)
+            keys = keys.shifted(ConsistentRing(WORKERS).router().route(now), RATE)
         yield rng.choice(keys.shares.size, size, p=keys.shares)

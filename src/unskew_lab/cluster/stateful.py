@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from unskew.partitioners import KeyGrouping
+from unskew.partitioners import ConsistentRing
 from unskew.workloads.fluctuation import FluctuatingKeys
 from unskew_lab.cluster.counting import warm_up
 from unskew_lab.cluster.machines import Running, running
@@ -188,7 +188,7 @@ def written(up: Running, stream: Fluctuating) -> Path:
         return folder
     folder.mkdir(parents=True)
     keys = FluctuatingKeys.zipf(stream.exponent, stream.keys, stream.seed)
-    owner = KeyGrouping(stream.workers).router().route(keys.hashes)
+    owner = ConsistentRing(stream.workers).router().route(keys.hashes)
     for batch in range(stream.batches):
         if batch and batch % stream.every == 0:
             keys = keys.shifted(owner, stream.rate)

@@ -144,6 +144,22 @@ def test_an_attempt_that_fails_in_the_middle_leaves_no_trace(spark, tmp_path):
     driver.assert_same(reference)
 
 
+def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(spark, tmp_path):
+    driver, reference = Driver(spark, tmp_path, {}), Reference()
+    run = driver.start(workers=2)
+    files = tmp_path / "state" / "files"
+    files.parent.mkdir()
+    files.write_text("where a folder should be")
+    for number, rows in enumerate(random_batches(9, 2)):
+        if number == 0:
+            with pytest.raises(StateError, match=r"cannot be written: .* nothing is lost"):
+                run(driver.frame(rows), number)
+            files.unlink()
+        run(driver.frame(rows), number)
+        reference.batch(rows)
+    driver.assert_same(reference)
+
+
 @pytest.mark.parametrize("reads", [0, 1, 2])
 def test_a_sink_may_read_its_output_in_part_twice_or_not_at_all(spark, tmp_path, reads):
     driver, reference = Driver(spark, tmp_path, {}), Reference()

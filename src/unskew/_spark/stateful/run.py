@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import time
 import uuid
 from collections import deque
@@ -103,7 +104,10 @@ class StateRun:
             except Exception as error:
                 self.is_restored, self._pins = False, None
                 if attempt == ATTEMPTS or not _is_lost(error):
-                    raise
+                    told = _told_by_task(error)
+                    if told is None:
+                        raise
+                    raise told from error
                 logger.warning("batch %d is run again: an executor was lost", number)
 
     def restore(self) -> None:
@@ -207,7 +211,7 @@ class StateRun:
 
     def _pinned(self, session: SparkSession, workers: int) -> Pins | None:
         """What keeps a worker on the executor that has its state, where there are several."""
-        if str(session.sparkContext.master).startswith("local["):
+        if str(session.sparkContext.master).partition("[")[0] == "local":
             return None
         if self._pins is None or self._pins.slots.workers != workers:
             self._pins = Pins.of(session, workers)
@@ -320,6 +324,12 @@ class StateRun:
                 f"{number}; restore the missing commits, or start with a new checkpoint"
             )
         return number == done + 1
+
+
+def _told_by_task(error: Exception) -> StateError | None:
+    """What a task said of the state: Spark passes on no more than its text."""
+    found = re.search(r"unskew\.\S*\.(?:StateError|DamagedFileError): (.*)", str(error))
+    return None if found is None else StateError(found[1])
 
 
 def _is_lost(error: Exception) -> bool:

@@ -99,6 +99,11 @@ class Storage:
                 content = stream.read()
         except FileNotFoundError:
             raise DamagedFileError(f"{self.folder}/{file.name} is missing") from None
+        except OSError as error:
+            raise StateError(
+                f"{self.folder}/{file.name} cannot be read: {error}; nothing is lost: start the "
+                "query again when it can"
+            ) from error
         if len(content) != file.length or hashlib.sha256(content).hexdigest() != file.checksum:
             raise DamagedFileError(f"{self.folder}/{file.name} has changed: its checksum differs")
         reader: Iterable[pa.RecordBatch] = pa.ipc.open_stream(content)

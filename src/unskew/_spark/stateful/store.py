@@ -146,12 +146,19 @@ def opened(
     local = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]
     try:
         path = _folder(Path(local), lineage) / f"{worker}.sqlite"
+    except OSError as error:
+        raise _unusable(local, error) from error
+    try:
         return _advanced(path, files, through, storage, schema)
-    except (sqlite3.OperationalError, OSError) as error:
-        raise StateError(
-            f"the executor's copy of the state in {local} cannot be used: {error}; nothing is "
-            "lost: make room in spark.local.dir, and start the query again"
-        ) from error
+    except sqlite3.OperationalError as error:
+        raise _unusable(local, error) from error
+
+
+def _unusable(local: str, error: Exception) -> StateError:
+    return StateError(
+        f"the executor's copy of the state in {local} cannot be used: {error}; nothing is lost: "
+        "make room in spark.local.dir, and start the query again"
+    )
 
 
 def _advanced(
