@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyspark import AccumulatorParam
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -17,18 +16,6 @@ from unskew.partitioners import RoutingTable
 
 Sink = Callable[[DataFrame, int], object]
 """What takes the output of each micro-batch with the number of the batch."""
-
-
-class Collected(AccumulatorParam[list[Any]]):
-    """Reports of tasks, as they end."""
-
-    def zero(self, value: list[Any]) -> list[Any]:
-        """No reports."""
-        return []
-
-    def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:  # noqa: N802
-        """Both."""
-        return [*value1, *value2]
 
 
 def worker_column(table: RoutingTable) -> Column:

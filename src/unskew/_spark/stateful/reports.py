@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark import AccumulatorParam
 
-from unskew._spark.monitoring.hot_keys import top
+from unskew._spark.monitoring.hot_keys import most_loaded, top
+from unskew._spark.monitoring.progress import BatchProgress
 from unskew._spark.stateful.state_files import StateFile
 from unskew.display import printable
 
 if TYPE_CHECKING:
+    # Python workers import this module; planners and their kernels would take them seconds.
+    from unskew._spark.stateful.controller import Cost
     from unskew._spark.stateful.worker_step import Touched
+    from unskew.partitioners import RoutingTable
 
 MOST_KEYS = 4096
 """Keys that a worker lists at most, the costliest; the others are summed."""
@@ -112,6 +118,49 @@ class WorkerReport:
             Written(worker, StateFile(**file)) for worker, file in said["written"]
         )
         return cls(WorkerTotals(**said), *(batch[name].to_numpy() for name in batch.schema.names))
+
+
+class Collected(AccumulatorParam[list[Any]]):
+    """Reports of tasks, as they end."""
+
+    def zero(self, value: list[Any]) -> list[Any]:
+        """No reports."""
+        return []
+
+    def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:  # noqa: N802
+        """Both."""
+        return [*value1, *value2]
+
+
+def progress_of(
+    number: int,
+    reports: Sequence[WorkerReport],
+    cost: Cost,
+    table: RoutingTable,
+    planning: float,
+    seconds: float,
+) -> BatchProgress:
+    """The record of a batch, of the reports of all workers in order."""
+    totals = [report.totals for report in reports]
+    loads = [float(getattr(each, cost)) for each in totals]
+    hot = (each for total in totals for each in total.hot_keys)
+    return BatchProgress.of(
+        number,
+        loads,
+        seconds,
+        rows=sum(each.rows for each in totals),
+        cost=sum(loads),
+        replicas=sum(each.keys for each in totals),
+        table_size=int(table.keys.size),
+        migrated_keys=sum(each.moved_keys for each in totals),
+        migrated_bytes=sum(each.moved_bytes for each in totals),
+        fetched_rows=sum(each.fetched_rows for each in totals),
+        fetched_bytes=sum(each.fetched_bytes for each in totals),
+        rebalance_seconds=planning,
+        hottest=most_loaded(
+            {key: float(rows if cost == "rows" else spent) for key, rows, spent in hot}
+        ),
+    )
 
 
 def _hot_keys(

@@ -16,11 +16,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from unskew._spark.frames.fault_points import fault_point
 from unskew._spark.frames.files import Files, query_id
 from unskew._spark.monitoring.feeds import Feed, log_feed
-from unskew._spark.monitoring.hot_keys import most_loaded
 from unskew._spark.monitoring.progress import BatchProgress
 from unskew._spark.routing.slots import Pins, pinned_shuffle_conf
 from unskew._spark.stateful.batch_job import (
-    Collected,
     Sink,
     hand_over,
     output_of,
@@ -29,8 +27,9 @@ from unskew._spark.stateful.batch_job import (
 )
 from unskew._spark.stateful.commits import Commit, CommitLog
 from unskew._spark.stateful.config import StatefulConfig
+from unskew._spark.stateful.continuation import check_query, check_schema, is_next
 from unskew._spark.stateful.moves import Moves
-from unskew._spark.stateful.reports import WorkerReport
+from unskew._spark.stateful.reports import Collected, WorkerReport, progress_of
 from unskew._spark.stateful.spark_checkpoint import batch_time
 from unskew._spark.stateful.state_files import StateFile, Storage, needed
 from unskew._spark.stateful.worker_step import WorkerStep
@@ -116,7 +115,7 @@ class StateRun:
         self.controller = self.config.controller()
         self.table = self.target = self._empty_table()
         if self.commit is not None:
-            self._check_schema(self.commit)
+            check_schema(self.commit, self.config.schema, self.files.folder)
             self.controller.restore(self.commit.memory)
             self.table, self.target = self.commit.table, self.commit.planned
         if before is None or self.commit is None or before.to_bytes() != self.commit.to_bytes():
@@ -134,8 +133,9 @@ class StateRun:
         query = query_id(session)
         if not self.is_restored:
             self.restore()
-        self._check_query(query)
-        if not self._is_next(number):
+        if self.commit is not None:
+            check_query(self.commit, query, self.files.folder, self.spark_files.folder)
+        if not is_next(self.commit, number, self.files.folder):
             logger.info("batch %d is already committed; skipped", number)
             return
         fault_point("begun", number)
@@ -153,7 +153,11 @@ class StateRun:
         if number % SWEEP == SWEEP - 1:
             self.log.sweep()
         fault_point("cleaned", number)
-        self._report(number, reports, table, planning, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        record = progress_of(number, reports, self.config.cost, table, planning, seconds)
+        self.progress.append(record)
+        for feed in self.feeds:
+            feed(record)
 
     def _rescaled(self, table: RoutingTable, workers: int) -> RoutingTable:
         """A table for the current workers: planned, else with the entries that still fit."""
@@ -261,69 +265,6 @@ class StateRun:
                 if worker < workers:
                     files[worker].append(file)
         return tuple(needed(each) for each in files)
-
-    def _report(
-        self,
-        number: int,
-        reports: Sequence[WorkerReport],
-        table: RoutingTable,
-        planning: float,
-        seconds: float,
-    ) -> None:
-        totals = [report.totals for report in reports]
-        loads = [float(getattr(each, self.config.cost)) for each in totals]
-        record = BatchProgress.of(
-            number,
-            loads,
-            seconds,
-            rows=sum(each.rows for each in totals),
-            cost=sum(loads),
-            replicas=sum(each.keys for each in totals),
-            table_size=int(table.keys.size),
-            migrated_keys=sum(each.moved_keys for each in totals),
-            migrated_bytes=sum(each.moved_bytes for each in totals),
-            fetched_rows=sum(each.fetched_rows for each in totals),
-            fetched_bytes=sum(each.fetched_bytes for each in totals),
-            rebalance_seconds=planning,
-            hottest=self._hot_keys(reports),
-        )
-        self.progress.append(record)
-        for feed in self.feeds:
-            feed(record)
-
-    def _hot_keys(self, reports: Sequence[WorkerReport]) -> tuple[tuple[str, float], ...]:
-        by_rows = self.config.cost == "rows"
-        named = (each for report in reports for each in report.totals.hot_keys)
-        return most_loaded({key: float(rows if by_rows else spent) for key, rows, spent in named})
-
-    def _check_schema(self, commit: Commit) -> None:
-        schema = self.config.schema
-        for what, found, wanted in (
-            ("key", commit.key, schema.key_type.json()),
-            ("state", commit.state, schema.state.json()),
-        ):
-            if found != wanted:
-                raise StateError(
-                    f"{self.files.folder} holds state whose {what} schema is {found}, but this "
-                    f"query's is {wanted}; use the old schema, or start with a new checkpoint"
-                )
-
-    def _check_query(self, query: str) -> None:
-        if self.commit is not None and self.commit.query != query:
-            raise StateError(
-                f"{self.files.folder} belongs to query {self.commit.query}, but this is {query}: "
-                f"{self.spark_files.folder} was removed or replaced; restore it, or start with a "
-                "new checkpoint"
-            )
-
-    def _is_next(self, number: int) -> bool:
-        done = -1 if self.commit is None else self.commit.batch
-        if number > done + 1:
-            raise StateError(
-                f"{self.files.folder} ends with batch {done}, but the query continues with batch "
-                f"{number}; restore the missing commits, or start with a new checkpoint"
-            )
-        return number == done + 1
 
 
 def _told_by_task(error: Exception) -> StateError | None:

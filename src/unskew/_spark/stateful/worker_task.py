@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from unskew._spark.frames.arrow_keys import whole
 from unskew._spark.frames.schemas import arrow_type
+from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.moves import Moves
 from unskew._spark.stateful.reports import WorkerReport, Written
 from unskew._spark.stateful.state_files import LEAST, MOST, StateFile, Storage, in_order
@@ -66,14 +67,21 @@ class WorkerTask:
         with store:
             run = WorkerRun(step, store)
             output = run.process(rows)
+            began = time.perf_counter()
+            if self.moves is not None:
+                _take_up(run, worker, self.moves)
+            handing = time.perf_counter() - began
             changes = Changes.of(run, worker, self.moves)
-            written = [*changes.write(self.storage, step.batch, worker)]
+            written = changes.log(self.storage, step.batch, worker)
+            began = time.perf_counter()
+            written += changes.departures(self.storage, step.batch, worker)
+            handing += time.perf_counter() - began
             if (step.batch + worker) % self.merge_after == 0:
                 written += self._compacted(store, worker, in_order(files))
         report = WorkerReport.of(
             worker, run.touched, changes.sizes_of(run.touched.hashes),
             written=tuple(written), moved_keys=changes.moved_keys, moved_bytes=changes.moved_bytes,
-            move_seconds=changes.move_seconds, fetched_rows=fetched.rows,
+            move_seconds=handing, fetched_rows=fetched.rows,
             fetched_bytes=fetched.size,
         )  # fmt: skip
         table = pa.Table.from_arrays(output.flatten(), schema=pa.schema(list(output.type)))
@@ -114,51 +122,49 @@ class Changes:
     targets: NDArray[np.int32]
     """The worker that each row belongs to from the next batch on."""
     stays: NDArray[np.bool_]
-    step: WorkerStep
-    move_seconds: float
+    leaves: NDArray[np.bool_]
+    """The rows with state whose worker is another one."""
+    schema: StateSchema
 
     @classmethod
     def of(cls, run: WorkerRun, worker: int, moves: Moves | None) -> Changes:
-        """Take up the keys that leave, of which most have no rows in this batch."""
-        began = time.perf_counter()
-        if moves is not None:
-            _take_up(run, worker, moves)
-        loading = time.perf_counter() - began
+        """Collect what a worker holds after a batch."""
         table = table_of(sorted(run.held.items()), run.step.schema)
         hashes = table["hash"].to_numpy()
         targets = np.full(hashes.size, worker, dtype=np.int32)
         if moves is not None:
             targets = moves.targets_of(hashes, worker)
+        stays = targets == worker
+        leaves = table["state"].is_valid().to_numpy() & ~stays
         sizes = row_bytes(whole(table["state"]))
-        spent = loading if moves is not None else 0.0
-        return cls(table, hashes, sizes, targets, targets == worker, run.step, spent)
+        return cls(table, hashes, sizes, targets, stays, leaves, run.step.schema)
 
-    def write(self, storage: Storage, batch: int, worker: int) -> Iterator[Written]:
-        """A log of what stays and what is gone, and one for each worker that keys move to."""
+    def log(self, storage: Storage, batch: int, worker: int) -> list[Written]:
+        """Write what stays and what is gone, if anything."""
         if not self.hashes.size:
-            return
-        gone = tombstones(np.unique(self.hashes[~self.stays]).tolist(), self.step.schema)
+            return []
+        gone = tombstones(np.unique(self.hashes[~self.stays]).tolist(), self.schema)
         stays = self.table.filter(pa.array(self.stays))
-        yield Written(worker, storage.write(pa.concat_tables([stays, gone]), f"{worker}", batch))
-        leaving = self._leaving
-        for target in np.unique(self.targets[leaving]).tolist():
-            moved = self.table.filter(pa.array(leaving & (self.targets == target)))
-            yield Written(target, storage.write(moved, f"{worker}-to-{target}", batch))
+        return [Written(worker, storage.write(pa.concat_tables([stays, gone]), str(worker), batch))]
 
-    @property
-    def _leaving(self) -> NDArray[np.bool_]:
-        there: NDArray[np.bool_] = self.table["state"].is_valid().to_numpy()
-        return there & ~self.stays
+    def departures(self, storage: Storage, batch: int, worker: int) -> list[Written]:
+        """Write a log for each worker that keys move to."""
+        written = []
+        for target in np.unique(self.targets[self.leaves]).tolist():
+            moved = self.table.filter(pa.array(self.leaves & (self.targets == target)))
+            file = storage.write(moved, f"{worker}-to-{target}", batch)
+            written.append(Written(target, file))
+        return written
 
     @property
     def moved_keys(self) -> int:
         """Keys that were handed over."""
-        return int(self._leaving.sum())
+        return int(self.leaves.sum())
 
     @property
     def moved_bytes(self) -> int:
         """The bytes of their state."""
-        return int(self.sizes[self._leaving].sum())
+        return int(self.sizes[self.leaves].sum())
 
     def sizes_of(self, hashes: list[int]) -> NDArray[np.int64]:
         """The bytes of the state of each of these hashes."""
