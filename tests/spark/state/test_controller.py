@@ -132,9 +132,7 @@ def test_planners_by_name():
     assert planner_and_threshold("mixed", 0.2, 50) == (Mixed(theta=0.2, table=50), 0.2)
     assert planner_and_threshold("mixed", None, None) == (Mixed(theta=0.08, table=3000), 0.08)
     assert planner_and_threshold("minmig", 0.2, 50)[0].theta == 0.2
-    # Within 0.25 of the mean both ways: the highest load is 1.25 / 0.75 of the lowest.
-    assert planner_and_threshold("readj", 0.25, 50)[0].alpha == pytest.approx(5 / 3)
-    assert planner_and_threshold("readj", 0.0, 50)[0].alpha == 1.2
+    assert planner_and_threshold("readj", 0.25, 50)[0].theta == 0.25
     assert planner_and_threshold(None, 0.2, 50) == (None, 0.2)
     with pytest.raises(UnknownNameError):
         planner_and_threshold("best", 0.2, 50)

@@ -196,11 +196,7 @@ def planner_and_threshold(
         return None, threshold
     if isinstance(rebalancer, str):
         size = TABLE_SIZE if table_size is None else table_size
-        settings = {"theta": threshold, "table": size}
-        if 0 < threshold < 1:
-            # Gedik's planners bound the highest load over the lowest, not over the mean.
-            settings["alpha"] = (1 + threshold) / (1 - threshold)
-        return _named(rebalancer, settings), threshold
+        return _named(rebalancer, {"theta": threshold, "table": size}), threshold
     own: float | None = getattr(rebalancer, "theta", None)
     ignored = {"theta": None if own is None else theta, "table_size": table_size}
     for name, value in ignored.items():
