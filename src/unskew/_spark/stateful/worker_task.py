@@ -100,7 +100,7 @@ class WorkerTask:
             return []
         total = sum(file.rows for file in files)
         start = LEAST if last is None or last.last is None or last.last == MOST else last.last + 1
-        count = max(2 * recent, total // ROUND)
+        count = max(recent, total // ROUND)
         found = store.range(start, count)
         end = MOST if len(found) < count else max(found)
         before = self.step.batch - 1
