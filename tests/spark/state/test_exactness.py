@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 from tests.effort import THOROUGH
+from tests.spark.conftest import INTERPRETED
 from tests.spark.state.batches import Driver, Reference, random_batches, shuffle_tables
 
 from unskew._spark.frames import fault_points
@@ -221,6 +222,8 @@ def test_what_does_not_fit_is_refused(spark, tmp_path, caplog):
 
 def test_a_batch_is_one_job_of_two_stages_and_compiles_nothing_new(spark, tmp_path, monkeypatch):
     shuffle_tables(monkeypatch, 5)
+    for name in INTERPRETED:
+        spark.conf.unset(name)
     driver = Driver(spark, tmp_path, {})
     run = driver.start(workers=3)
     context, tracker = spark.sparkContext, spark.sparkContext.statusTracker()
