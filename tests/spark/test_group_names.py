@@ -120,13 +120,12 @@ def test_columns_that_no_name_tells_apart(rows, names):
 def test_without_group_columns(rows, setting):
     setting("spark.sql.retainGroupColumns", "false")
     check_groups(rows, "k", ("t", "n"))
-    plain = (
-        rows.groupBy("k").cogroup(rows.groupBy("k")).applyInArrow(together, "l bigint, r bigint")
-    )
+    types = "l bigint, r bigint"
+    plain = rows.groupBy("k").cogroup(rows.groupBy("k")).applyInArrow(together, types)
     for scheme in ("auto", "kg"):
         left = unskew.groupBy(rows, "k", workers=3, scheme=scheme)
         ours = left.cogroup(unskew.groupBy(rows, "k"))
-        assert counted(ours.applyInArrow(together, "l bigint, r bigint")) == counted(plain)
+        assert counted(ours.applyInArrow(together, types)) == counted(plain)
 
 
 def test_a_key_in_another_case(rows, setting):
