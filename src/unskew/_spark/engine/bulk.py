@@ -105,21 +105,23 @@ class GroupTask:
             yield from self._cut(batches)
             return
         held: list[Called] = []
-        rows = 0
+        rows = size = 0
         for head, tables in self._streamed(batches):
             found = list(tables)
             if found:
                 table = pa.concat_tables(found)
                 held.append(Called(Results(table, [table.num_rows]), head))
                 rows += table.num_rows
-            if rows >= MOST_ROWS:
+                size += table.get_total_buffer_size()
+            if rows >= MOST_ROWS or size >= MOST_BYTES:
                 yield _as_one(held)
-                held, rows = [], 0
+                held, rows, size = [], 0, 0
         if held:
             yield _as_one(held)
 
     def _cut(self, batches: Batches) -> Iterator[Called]:
         collector, heads = self.call.collector(), []
+        size = 0  # A result may be a slice of its group, and keep all of it in memory.
         for bundle in bundles(batches, self.layout.cut_by, self.call.settings.limits):
             first = bundle.rows.take(pa.array(bundle.starts[:-1]))
             keys = [first.column(place) for place in self.layout.key]
@@ -132,6 +134,10 @@ class GroupTask:
                     heads, passed = [], group
             if passed < first.num_rows:
                 heads.append(first.slice(passed))
+            size += bundle.rows.nbytes
+            if heads and size >= MOST_BYTES:
+                yield Called(collector.taken(), pa.concat_tables(heads))
+                heads, size = [], 0
         if heads:
             yield Called(collector.taken(), pa.concat_tables(heads))
 
@@ -159,7 +165,7 @@ def in_batches(tables: Iterable[pa.Table]) -> Batches:
     for table in tables:
         held.append(table)
         rows += table.num_rows
-        size += table.nbytes
+        size += table.get_total_buffer_size()  # Of whole buffers, also where the rows are a slice.
         if rows >= MOST_ROWS or size >= MOST_BYTES:
             yield from pa.concat_tables(held).combine_chunks().to_batches()
             held, rows, size = [], 0, 0
