@@ -20,6 +20,7 @@ from unskew.partitioners import (
     RoutingTable,
     StaticTwoChoices,
     TwoRandomChoices,
+    WeightedGrouping,
 )
 from unskew.partitioners.contract import KeyHashes, Partitioner
 from unskew.partitioners.full_knowledge import KeyCosts
@@ -46,6 +47,7 @@ def _with_settings() -> list[Partitioner]:
     counts = KeyCounts(POOL[:20], np.arange(20, dtype=np.int64))
     owners = (np.arange(10) % 7).astype(np.int32)
     costs = np.arange(20) ** 2 + 1.0
+    weighted = WeightedGrouping(7, np.array([6, 0, 2]), np.array([5, 0, 3]))
     learned = CostPair(CostShape(epsilon=0.5))
     learned.add(POOL[:20], costs)
     return [
@@ -62,6 +64,7 @@ def _with_settings() -> list[Partitioner]:
         ConsistentGrouping(7, distinct=False),
         ConsistentGrouping(7, window=13),
         ConsistentRing(7, replicas=1, arcs=8),
+        weighted,
         OfflineGreedy(7, counts),
         PlannedSplit(7, counts=counts),
         PlannedSplit(200, counts=counts),
@@ -69,6 +72,7 @@ def _with_settings() -> list[Partitioner]:
         AdaptiveSplit(7, PlannedSplit(7, counts=counts), interval=20, counters=5),
         AdaptiveSplit(1, interval=10),
         RoutingTable(7, POOL[:10], owners, base=ConsistentRing(7)),
+        RoutingTable(7, POOL[:10], owners, base=weighted),
         RoutingTable(7, POOL[:10], owners, base=KeyGrouping(7), max_entries=10),
         Proactive(7, epsilon=0.5, learned=learned.learned()),
         FullKnowledge(7, KeyCosts(POOL[:20], costs)),

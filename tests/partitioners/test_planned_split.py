@@ -49,13 +49,6 @@ def test_plans_follow_the_capacities(weights, speeds):
     assert utilisation.max() <= weights.sum() / speeds.sum() * (1.01 + 1e-9)
 
 
-@settings(max_examples=30)
-@given(weights=weights, workers=workers)
-def test_whole_plans_cut_nothing(weights, workers):
-    table = plan_split(KEYS[: weights.size], weights, np.zeros(workers), whole=True)
-    assert table.owners.size == table.keys.size
-
-
 def test_the_table_is_as_small_as_it_may_be():
     stream = KeyCounts.of([zipf_stream(100_000)])
     counts = stream.counts.astype(float)

@@ -18,7 +18,9 @@ from unskew.partitioners import (
     PartialKey,
     PlannedSplit,
     RoutingTable,
+    WeightedGrouping,
 )
+from unskew.partitioners.whole_planning import plan_whole_keys
 from unskew.sketches.key_counts import KeyCounts
 
 pytestmark = pytest.mark.spark
@@ -54,6 +56,7 @@ def tables(rows, key):
         OfflineGreedy(7, counts),
         RoutingTable(7, heavy, owners),
         RoutingTable(7, heavy, owners, base=ConsistentRing(7)),
+        plan_whole_keys(counts.keys, counts.counts.astype(float), np.ones(7), table=6),
     ]
 
 
@@ -65,7 +68,13 @@ def frame(spark):
 
 @pytest.mark.parametrize("key", KEYS, ids="-".join)
 def test_native_routes_are_the_routers(frame, key):
-    schemes = [KeyGrouping(5), KeyGrouping(1), ConsistentRing(7), *tables(frame, key)]
+    schemes = [
+        KeyGrouping(5),
+        KeyGrouping(1),
+        ConsistentRing(7),
+        WeightedGrouping(7),
+        *tables(frame, key),
+    ]
     keys, _, routes = routed(frame, key, *schemes)
     for partitioner, workers in zip(schemes, routes, strict=True):
         assert Route.of(partitioner).lowering == "native"

@@ -29,10 +29,12 @@ from unskew.partitioners.shuffle_grouping import ShuffleGrouping
 from unskew.partitioners.static import StaticRoutes
 from unskew.partitioners.static_two_choices import StaticTwoChoices
 from unskew.partitioners.two_random_choices import TwoRandomChoices
+from unskew.partitioners.weighted_grouping import WeightedGrouping
 
 _SCHEMES: tuple[type[Partitioner], ...] = (
     KeyGrouping,
     ConsistentRing,
+    WeightedGrouping,
     RoutingTable,
     StaticTwoChoices,
     OnlineGreedy,
@@ -124,6 +126,7 @@ __all__ = [
     "StaticTwoChoices",
     "TwoRandomChoices",
     "WChoices",
+    "WeightedGrouping",
     "WorkerReport",
     "check_legal",
     "need_of",

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from unskew.checking import check_fields
 from unskew.errors import ParameterError
-from unskew.hashing.ring import arc_owners, arc_shift
-from unskew.kernels.ring import send_by_arc
+from unskew.hashing.ring import arc_owners
+from unskew.partitioners.arc_router import ArcRouter
 from unskew.partitioners.contract import (
-    KeyHashes,
     Need,
     PartitionerBase,
     WorkerIds,
@@ -35,6 +32,7 @@ class ConsistentRing(PartitionerBase):
     Cost: O(1) time per row (one lookup), O(arcs) memory per source, no coordination.
     Paper: Gedik, partitioning functions, section 2 (there with 1000 points per worker).
 
+    >>> import numpy as np
     >>> keys = np.random.default_rng(1).integers(0, 2**63, 10_000).astype(np.uint64) * 2
     >>> before = ConsistentRing(workers=9).router().route(keys)
     >>> after = ConsistentRing(workers=10).router().route(keys)
@@ -74,19 +72,6 @@ class ConsistentRing(PartitionerBase):
         """Every key by its arc."""
         return StaticRoutes(self.workers, SplitTable.empty(), self.owners())
 
-    def router(self, source: int = 0, sources: int = 1) -> ConsistentRingRouter:
+    def router(self, source: int = 0, sources: int = 1) -> ArcRouter:
         """Start the memory of one source: the owner of every arc."""
-        return ConsistentRingRouter(self.owners())
-
-
-@dataclass(slots=True)
-class ConsistentRingRouter:
-    """The owner of every arc; never changes."""
-
-    owners: WorkerIds
-
-    def route(self, keys: KeyHashes) -> WorkerIds:
-        """The worker of every key, in order."""
-        out = np.empty(keys.size, dtype=np.int32)
-        send_by_arc(keys, arc_shift(self.owners.size), self.owners, out)
-        return out
+        return ArcRouter(self.owners())

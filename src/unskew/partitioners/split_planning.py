@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unskew.errors import ParameterError
+from unskew.hashing.ring import arc_shift
 from unskew.kernels.planned import Index, Weights, fill_workers
 from unskew.partitioners.contract import KeyHashes, WorkerIds, check_epsilon
 from unskew.partitioners.key_grouping import KeyGrouping
@@ -23,14 +24,12 @@ def plan_split(
     capacities: Weights | None = None,
     epsilon: float = 0.005,
     table: int = TABLE,
-    whole: bool = False,
 ) -> SplitTable:
     """Fill each worker to its share, heaviest keys first, cutting a key only where one is full.
 
     `weights` are the rows (or costs) of `keys`; `rest` is what all other keys bring to each
     worker by their hash. The table is the smallest that brings every worker to its share within
-    `epsilon`, and never longer than `table`; keys that are not in it go by their hash. With
-    `whole` no key is cut, however heavy: each goes to the worker with the most room.
+    `epsilon`, and never longer than `table`; keys that are not in it go by their hash.
     """
     capacities = check_plan(keys, weights, rest, capacities, epsilon, table)
     heaviest = np.argsort(-weights, kind="stable")
@@ -40,20 +39,48 @@ def plan_split(
     size = table_size(weights, by_hash, rest, fair * (1 + epsilon / 2), min(table, keys.size))
     hashed = rest + np.bincount(by_hash[size:], weights[size:], minlength=rest.size)
     room = water_level(hashed, capacities, weights[:size].sum()) * capacities - hashed
-    slack = np.full(rest.size, np.inf) if whole else fair * epsilon
-    return _filled(keys[:size], weights[:size], room, slack)
+    return _filled(keys[:size], weights[:size], room, slack=fair * epsilon)
 
 
-def planned_loads(plan: SplitTable, keys: KeyHashes, weights: Weights, rest: Weights) -> Weights:
-    """What each worker is given, if `keys` come with `weights` and all others bring `rest`."""
+def planned_loads(
+    plan: SplitTable,
+    keys: KeyHashes,
+    weights: Weights,
+    rest: Weights,
+    arcs: WorkerIds | None = None,
+) -> Weights:
+    """What each worker is given, if `keys` come with `weights` and all others bring `rest`.
+
+    `arcs` are the owners of arcs of the range of hashes, for keys that the plan does not name;
+    without them such keys go by key grouping.
+    """
     planned = np.isin(keys, plan.keys)
-    by_hash = KeyGrouping(rest.size).router().route(keys[~planned])
-    loads = rest + np.bincount(by_hash, weights[~planned], minlength=rest.size)
+    loads = _unplanned(keys[~planned], weights[~planned], rest, arcs)
     entry = np.searchsorted(plan.keys, keys[planned])
     weight = np.zeros(plan.keys.size)
     np.add.at(weight, entry, weights[planned])
     parts = np.repeat(weight, np.diff(plan.starts)) * plan.shares
     return loads + np.bincount(plan.owners, parts, minlength=rest.size)
+
+
+def _unplanned(keys: KeyHashes, weights: Weights, rest: Weights, arcs: WorkerIds | None) -> Weights:
+    if arcs is not None:
+        each = arc_loads(keys, weights, rest, arcs.size)
+        return np.bincount(arcs, each, minlength=rest.size).astype(np.float64)
+    by_hash = KeyGrouping(rest.size).router().route(keys)
+    return rest + np.bincount(by_hash, weights, minlength=rest.size)
+
+
+def arc_loads(keys: KeyHashes, weights: Weights, rest: Weights, arcs: int) -> Weights:
+    """What each of `arcs` equal arcs of the range of hashes brings: `keys`, and its part of `rest`.
+
+    The range of a worker by key grouping is taken to be evenly filled by the rest.
+    """
+    edges = np.arange(arcs + 1) * (rest.size / arcs)
+    below = np.interp(edges, np.arange(rest.size + 1), np.concatenate(([0.0], np.cumsum(rest))))
+    named = (keys >> arc_shift(arcs)).astype(np.int64)
+    loads: Weights = np.diff(below) + np.bincount(named, weights, minlength=arcs)
+    return loads
 
 
 def check_plan(

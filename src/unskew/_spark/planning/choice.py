@@ -27,7 +27,7 @@ from unskew.partitioners import (
 from unskew.partitioners.contract import KeyHashes
 from unskew.partitioners.serialization import build
 from unskew.partitioners.split_planning import plan_split
-from unskew.partitioners.static import SplitTable
+from unskew.partitioners.whole_planning import plan_whole_keys
 
 GOOD_ENOUGH = 1.05
 """Key grouping with a maximum below this times the mean is left alone."""
@@ -94,24 +94,26 @@ def route_for(
 
 def whole_keys(profile: KeyProfile, settings: PlanSettings) -> RoutingTable:
     """The routing table of the profile's heavy keys, none of them cut."""
-    parts = _table(profile, settings, whole=True)
-    return RoutingTable(profile.workers, parts.keys, parts.owners)
-
-
-def _planned_split(profile: KeyProfile, settings: PlanSettings) -> PlannedSplit:
-    return PlannedSplit.of(profile.workers, _table(profile, settings))
-
-
-def _table(profile: KeyProfile, settings: PlanSettings, whole: bool = False) -> SplitTable:
-    return plan_split(
+    return plan_whole_keys(
         profile.keys,
         profile.counts,
         profile.rest,
         capacities=settings.capacities,
         epsilon=settings.epsilon,
         table=settings.table,
-        whole=whole,
     )
+
+
+def _planned_split(profile: KeyProfile, settings: PlanSettings) -> PlannedSplit:
+    table = plan_split(
+        profile.keys,
+        profile.counts,
+        profile.rest,
+        capacities=settings.capacities,
+        epsilon=settings.epsilon,
+        table=settings.table,
+    )
+    return PlannedSplit.of(profile.workers, table)
 
 
 def _named(profile: KeyProfile, scheme: str, settings: PlanSettings) -> Partitioner:

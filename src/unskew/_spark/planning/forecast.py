@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unskew._spark.planning.statistics import KeyProfile
 from unskew.partitioners import Partitioner
+from unskew.partitioners.contract import WorkerIds
 from unskew.partitioners.split_planning import planned_loads
 from unskew.partitioners.static import SplitTable
 from unskew.sketches.key_table import PairSet
@@ -37,18 +38,19 @@ def forecast(
 ) -> Forecast:
     """Forecast `partitioner` on the keys of `profile`; `drawn` if rows draw their part by hash."""
     static = partitioner.static
-    if static is None or static.arcs is not None:
+    if static is None:
         return _simulated(profile, partitioner, capacities)
     table = static.table
-    loads = planned_loads(table, profile.keys, profile.counts, profile.rest)
+    loads = planned_loads(table, profile.keys, profile.counts, profile.rest, static.arcs)
     noise = draw_noise(profile, table) if drawn else np.zeros(profile.workers)
     highest = _highest(loads, noise, capacities)
+    luck = noise + (0.0 if static.arcs is None else arc_noise(profile, static.arcs))
     mean = max(float(loads.mean()), 1.0)
     moved = np.sqrt(np.bincount(table.owners, minlength=profile.workers).max(initial=0))
     cuts = table.owners.size - table.keys.size
     return Forecast(
         highest,
-        float(noise.max(initial=0.0) + profile.error * moved) / mean,
+        float(luck.max(initial=0.0) + profile.error * moved) / mean,
         profile.distinct + cuts,
     )
 
@@ -62,6 +64,23 @@ def draw_noise(profile: KeyProfile, table: SplitTable) -> NDArray[np.float64]:
     variance = rows * table.shares * (1 - table.shares)
     spread: NDArray[np.float64] = np.sqrt(
         np.bincount(table.owners, variance, minlength=profile.workers)
+    )
+    return spread
+
+
+def arc_noise(profile: KeyProfile, arcs: WorkerIds) -> NDArray[np.float64]:
+    """The standard deviation of what light keys bring to each worker by its arcs.
+
+    It is known what all of them bring to a range of key grouping, but not which of its arcs they
+    are in: a worker that has a part of a range gets a binomial number of its keys.
+    """
+    light = profile.rest * profile.rest.sum() / max(profile.distinct - profile.keys.size, 1)
+    ranges = np.arange(arcs.size) * profile.workers // arcs.size
+    pairs, owned = np.unique(ranges * profile.workers + arcs, return_counts=True)
+    of, worker = np.divmod(pairs, profile.workers)
+    part = np.minimum(owned * profile.workers / arcs.size, 1.0)
+    spread: NDArray[np.float64] = np.sqrt(
+        np.bincount(worker, light[of] * part * (1 - part), minlength=profile.workers)
     )
     return spread
 

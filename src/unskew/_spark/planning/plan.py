@@ -197,7 +197,7 @@ def _routing(partitioner: Partitioner) -> list[str]:
     if static is None or not static.table.keys.size:
         return [f"routing   every key by {partitioner.scheme}"]
     table = static.table
-    base = "hash" if static.arcs is None else "ring"
+    base = "hash" if static.arcs is None else "arc of the hash"
     most_cut = [
         entry
         for entry in np.argsort(-table.parts, kind="stable")[:_LISTED]
