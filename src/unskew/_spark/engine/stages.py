@@ -80,6 +80,8 @@ def merge_in_bulk(
     stage = Stage.of(request, route)
     parts = GroupTask(stage.one_side(request.columns), call)
     static = route.partitioner.static
+    if route.stays:
+        return _rest_merged(stage, PartialTask(parts, merge, stage.cut_by, None))
     if route.plain or (static is not None and not static.cut.size):
         return stage.mapped(WholeTask(parts, merge), call.schema)
     if static is None:
@@ -133,6 +135,8 @@ def _of_side(request: RoutingRequest, other: RoutingRequest, is_right: bool) -> 
 
 
 def _placed(request: RoutingRequest, route: Route) -> DataFrame:
+    if route.stays:
+        return request.rows
     if not route.plain:
         return route.repartition(request.rows, request.key)
     if request.given["workers"] is None:

@@ -49,6 +49,20 @@ def is_replayable(rows: DataFrame) -> bool:
     return all(_IN_ORDER.match(line) for line in lines if line.strip())
 
 
+def is_read_only(rows: DataFrame) -> bool:
+    """Whether rows come from files or memory, only filtered and projected on the way."""
+    lines = physical_plan(rows).splitlines()[1:]
+    depth: int | None = None  # Of stored rows: what they were made of does not run again.
+    for line in lines:
+        words = line.lstrip(" +-:")
+        if depth is not None and len(line) - len(words) > depth:
+            continue
+        depth = len(line) - len(words) if words.startswith("InMemoryTableScan") else None
+        if words and not _IN_ORDER.match(words):
+            return False
+    return True
+
+
 def in_fixed_order(rows: DataFrame) -> DataFrame:
     """The rows in an order that a task repeats: as they are, or sorted by their content.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -19,6 +19,14 @@ from unskew.partitioners.serialization import from_json, to_json
 from unskew.partitioners.static import SplitTable
 
 _LISTED = 5
+
+
+class WayForecast(NamedTuple):
+    """A way to run the job, and the seconds that it is expected to take."""
+
+    name: str
+    tasks: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,8 @@ class Plan:
     forecast: Forecast | None = None
     statistics: str = "none"
     """How the frequencies were measured."""
+    ways: tuple[WayForecast, ...] = ()
+    """What was weighed, the quickest first; empty if the user named a scheme."""
 
     @property
     def partitioner(self) -> Partitioner:
@@ -87,9 +97,13 @@ class Plan:
         print(self)
 
     def __str__(self) -> str:
-        scheme, keys = self.partitioner.scheme, ", ".join(self.key)
-        lines = [f"scheme    {scheme} for {self.need.value} work by {keys}"]
+        keys = ", ".join(self.key)
+        lines = [f"scheme    {self.route.name} for {self.need.value} work by {keys}"]
         lines.append(f"reason    {self.why}")
+        lines.extend(
+            f"{'' if place else 'weighed':9} {way.name:14}{way.tasks:5} tasks {way.seconds:8.2f} s"
+            for place, way in enumerate(self.ways)
+        )
         if self.forecast is not None:
             lines.append(
                 f"forecast  max/mean {self.forecast.max_over_mean:.3f} "
@@ -112,11 +126,13 @@ class Plan:
                 "lowering": self.route.lowering,
                 "draw": self.route.draw,
                 "plain": self.plain,
+                "stays": self.route.stays,
                 "need": self.need.value,
                 "why": self.why,
                 "rows": self.rows,
                 "forecast": None if self.forecast is None else asdict(self.forecast),
                 "statistics": self.statistics,
+                "ways": [way._asdict() for way in self.ways],
             }
         )
 
@@ -130,12 +146,13 @@ class Plan:
         return cls(
             tuple(document["key"]),
             tuple(document["types"]),
-            replace(route, plain=document["plain"]),
+            replace(route, plain=document["plain"], stays=document["stays"]),
             Need(document["need"]),
             document["why"],
             document["rows"],
             None if forecast is None else Forecast(**forecast),
             document["statistics"],
+            tuple(WayForecast(**way) for way in document["ways"]),
         )
 
 
@@ -172,6 +189,16 @@ def _is_forecast(value: Any) -> bool:
     )
 
 
+def _is_way(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == set(WayForecast._fields)
+        and isinstance(value["name"], str)
+        and _is_count(value["tasks"])
+        and isinstance(value["seconds"], int | float)
+    )
+
+
 _VALID: dict[str, Callable[[Any], bool]] = {
     "key": _are_words,
     "types": _are_words,
@@ -179,11 +206,13 @@ _VALID: dict[str, Callable[[Any], bool]] = {
     "lowering": lambda value: value in get_args(Lowering),
     "draw": lambda value: value in get_args(Draw),
     "plain": lambda value: isinstance(value, bool),
+    "stays": lambda value: isinstance(value, bool),
     "need": lambda value: value in [need.value for need in Need],
     "why": lambda value: isinstance(value, str),
     "rows": lambda value: value is None or _is_count(value),
     "forecast": _is_forecast,
     "statistics": lambda value: isinstance(value, str),
+    "ways": lambda value: isinstance(value, list) and all(map(_is_way, value)),
 }
 
 

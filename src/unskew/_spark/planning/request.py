@@ -15,7 +15,7 @@ from unskew._spark.planning.choice import choose, route_for
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
-from unskew._spark.routing.route import Route
+from unskew._spark.routing.route import IN_PLACE, Route
 from unskew.errors import KeyTypeError, NeedError, ParameterError, ParameterTypeError
 from unskew.partitioners import PLANNED, Need, check_legal
 from unskew.partitioners.contract import check_workers, need_named
@@ -82,6 +82,8 @@ class RoutingRequest:
         """The same request for work that needs `need`; raises if its scheme is illegal there."""
         if isinstance(self.scheme, Plan):
             _check_need_of(self.scheme, need)
+        elif self.scheme == IN_PLACE:
+            _check_parts_may_merge(need)
         elif self.scheme != "auto":
             check_legal(self.scheme, need)
         return replace(self, need=need)
@@ -110,6 +112,8 @@ class RoutingRequest:
             return self.scheme
         if not self.key.fields:
             return self.left_to_spark("without a key all rows are one group")
+        if self.scheme == IN_PLACE:
+            return self.made(Route.in_place(self.workers), "requested")
         if self.scheme not in MEASURED:
             return self._unmeasured(self.scheme)
         return self.plan_from(self.profile())
@@ -123,7 +127,7 @@ class RoutingRequest:
         )
         _log.info("%s: %s", choice.partitioner.scheme, choice.why)
         route = replace(route, plain=choice.plain)
-        return self._made(route, choice.why, profile.rows, expected, profile.method)
+        return self.made(route, choice.why, profile.rows, expected, profile.method)
 
     def profile(self) -> KeyProfile:
         """The statistics of the rows' keys, in one job."""
@@ -132,12 +136,13 @@ class RoutingRequest:
     def left_to_spark(self, why: str) -> Plan:
         """A plan that leaves the rows to Spark; the reason is logged."""
         _log.info("plain Spark: %s", why)
-        return self._made(Route.to_spark(self.workers), why)
+        return self.made(Route.to_spark(self.workers), why)
 
     def _unmeasured(self, scheme: str) -> Plan:
-        return self._made(Route.of(build(scheme, self.workers)), "requested")
+        return self.made(Route.of(build(scheme, self.workers)), "requested")
 
-    def _made(self, route: Route, why: str, *measured: Any) -> Plan:
+    def made(self, route: Route, why: str, *measured: Any) -> Plan:
+        """The plan of a route."""
         types = tuple(field.dataType.simpleString() for field in self.key.fields)
         return Plan(self.key.names, types, route, self.need, why, *measured)
 
@@ -205,6 +210,8 @@ def plan(
     request = RoutingRequest.of(
         rows, key, need=need_named(need), workers=workers, scheme=scheme, settings=settings
     )
+    if request.scheme == IN_PLACE:
+        return request.plan()
     # A plan always has a forecast, so that every scheme is measured.
     return request.plan_from(request.profile())
 
@@ -237,8 +244,18 @@ def _check_settings_of(made: Plan, settings: Mapping[str, Any]) -> None:
         )
 
 
+def _check_parts_may_merge(need: Need) -> None:
+    if need is Need.WHOLE_KEY:
+        raise NeedError(
+            f"{IN_PLACE} makes partial results of each input partition, and this work needs "
+            f"{need.value}; give applyInArrow or applyInPandas a merge function"
+        )
+
+
 def _check_need_of(made: Plan, need: Need) -> None:
-    if not made.partitioner.need.keeps(need):
+    if made.route.stays:
+        _check_parts_may_merge(need)
+    elif not made.partitioner.need.keeps(need):
         raise NeedError(
             f"the plan's {made.partitioner.scheme} does not guarantee {need.value}; "
             f"make one with plan(..., need={need.value!r})"

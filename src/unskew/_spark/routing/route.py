@@ -24,6 +24,9 @@ Draw = Literal["content", "position"]
 of the row, level only where the rows of the key differ) or of its position (always level, for rows
 that come in the same order when a task runs again)."""
 
+IN_PLACE = "in-place"
+"""What `scheme=` says where rows stay on their input partitions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -33,6 +36,8 @@ class Route:
     lowering: Lowering
     draw: Draw = "content"
     plain: bool = False
+    stays: bool = False
+    """Whether rows stay on their input partitions: each makes partial results of its own rows."""
 
     @classmethod
     def of(
@@ -59,6 +64,16 @@ class Route:
         """The rows are left to Spark's own shuffle."""
         return cls(KeyGrouping(workers), "native", plain=True)
 
+    @classmethod
+    def in_place(cls, workers: int = 1) -> Route:
+        """No row moves; only partial results do."""
+        return cls(KeyGrouping(workers), "native", stays=True)
+
+    @property
+    def name(self) -> str:
+        """The scheme, or "in-place" if no row moves."""
+        return IN_PLACE if self.stays else self.partitioner.scheme
+
     @property
     def workers(self) -> int:
         """How many workers the rows are spread over."""
@@ -78,6 +93,11 @@ class Route:
 
     def with_worker(self, rows: DataFrame, key: KeyColumns, name: str | None = None) -> DataFrame:
         """Add a column, INT, with each row's worker."""
+        if self.stays:
+            raise ParameterError(
+                f"{IN_PLACE} leaves rows where they are: they have no worker; give a plan of "
+                "another scheme"
+            )
         name = name or helper_name("worker", rows)
         rows = self.ordered(rows)
         if self.lowering == "online" or not self.order_matters:
@@ -119,6 +139,8 @@ class Route:
 
     def repartition(self, rows: DataFrame, key: KeyColumns) -> DataFrame:
         """The rows on their workers' partitions, with their columns as they were."""
+        if self.stays:
+            return rows
         if self.lowering == "native" and not self.order_matters:
             # Inside the shuffle the worker costs no column: as fast as Spark's own repartition.
             return rows.repartitionById(self.workers, self.worker(rows, key))

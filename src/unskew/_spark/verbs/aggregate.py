@@ -20,6 +20,7 @@ from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
 from unskew._spark.frames.grouping import aggregate_by, keys_are_shown, shown
 from unskew._spark.frames.keys import column
 from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.routing.route import IN_PLACE
 from unskew.aggregates import Aggregate
 from unskew.partitioners import Need
 
@@ -34,7 +35,7 @@ def aggregated(
     plan = AggregationPlan.of(rows, key.column_names, columns, named)
     if not plan.in_spark:
         return _in_python(plan, request)
-    if request.scheme == "auto" or not plan.key:
+    if request.scheme in ("auto", IN_PLACE) or not plan.key:
         request.left_to_spark("it combines these aggregates before the shuffle")
         return _named(rows.groupBy(*plan.keys).agg(*plan.whole()), request)
     if plan.has_columns:

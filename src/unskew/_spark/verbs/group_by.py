@@ -14,6 +14,7 @@ from unskew._spark.engine.group_functions import apply_and_merge, apply_to_group
 from unskew._spark.engine.spark_rules import GroupKind
 from unskew._spark.frames.keys import resolve_key
 from unskew._spark.frames.schemas import struct_of
+from unskew._spark.planning.cost_model import CostHints
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.verbs.aggregate import aggregated
@@ -29,6 +30,8 @@ def groupBy(  # noqa: N802 - PySpark's name
     *keys: str | int | Column | Sequence[str | int | Column],
     workers: int | None = None,
     scheme: str | Plan = "auto",
+    seconds_per_row: float | None = None,
+    pilot: bool = True,
     **settings: Any,
 ) -> Grouped:
     """Group rows by `keys`; the verb that follows decides how they are spread.
@@ -41,11 +44,17 @@ def groupBy(  # noqa: N802 - PySpark's name
         The key as Spark's groupBy takes it: names of columns or of nested fields, expressions,
         positions from 1. None at all makes one group of all rows.
     workers : int, optional
-        How many partitions to spread them over; the shuffle partitions of the session if not
-        given.
+        How many partitions to spread them over; if not given, as many as suit the session's slots
+        and the work.
     scheme : str or Plan
-        A way of routing rows, or a plan made before; "auto" reads the keys' frequencies in one
-        pass, picks by need and skew, and logs why.
+        A way of routing rows, or a plan made before; "in-place" lets every input partition make
+        partial results of its own rows. "auto" weighs the legal ways by the seconds that each
+        would take, and logs what it picks.
+    seconds_per_row : float, optional
+        What the function takes for a row; "auto" times the function on a few rows if not given.
+    pilot : bool
+        Whether "auto" may call the function for a few rows before the job, and throw the results
+        away; False for functions with side effects.
     **settings
         What `plan` takes: capacities, epsilon, table, sample.
 
@@ -61,7 +70,8 @@ def groupBy(  # noqa: N802 - PySpark's name
     return Grouped(
         RoutingRequest.of(
             keyed, key, need=Need.MERGEABLE, workers=workers, scheme=scheme, settings=settings
-        )
+        ),
+        CostHints.of(seconds_per_row, pilot),
     )
 
 
@@ -70,6 +80,7 @@ class Grouped:
     """Rows with a key, waiting for a verb."""
 
     request: RoutingRequest
+    hints: CostHints
 
     def agg(self, *columns: Column | Aggregate, **named: Column | Aggregate) -> DataFrame:
         """One row for each key with the aggregates of its rows.
@@ -120,7 +131,7 @@ class Grouped:
         rows, struct = self.request.rows, struct_of(schema)
         call = group_call(rows, func, struct, kind)
         if merge is None:
-            return apply_to_groups(self.request, call)
+            return apply_to_groups(self.request, call, self.hints)
         merging = group_call(rows, merge, struct, kind)
         check_merge(merging)
-        return apply_and_merge(self.request, call, merging)
+        return apply_and_merge(self.request, call, merging, self.hints)

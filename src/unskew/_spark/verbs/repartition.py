@@ -9,6 +9,8 @@ from pyspark.sql import DataFrame
 
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.routing.route import IN_PLACE
+from unskew.errors import ParameterError
 from unskew.partitioners import Need
 from unskew.partitioners.contract import need_named
 
@@ -47,6 +49,8 @@ def repartition(
     request = RoutingRequest.of(
         rows, key, need=need_named(need), workers=workers, scheme=scheme, settings=settings
     )
+    if request.scheme == IN_PLACE:
+        raise ParameterError(f"scheme={IN_PLACE!r} moves no row; name a scheme that places them")
     route = request.plan().route
     if route.plain:
         return rows.repartition(request.workers, *request.key.columns)

@@ -1,0 +1,178 @@
+"""A pilot: the function timed on a few groups inside a task, its results thrown away.
+
+Parts of a key may go to a function whose results are merged: then a few rows of each partition
+are enough. A function of whole keys gets all rows of a few keys, drawn by their hash.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from unskew._spark.engine.bulk import Batches, OneSide
+from unskew._spark.engine.calls import GroupCall
+from unskew._spark.engine.merging import merged
+from unskew._spark.engine.stages import Stage
+from unskew._spark.frames.arrow_keys import KeyGroups
+from unskew._spark.planning.cost_model import FunctionCost
+from unskew._spark.planning.decision import KeySample, Pilot
+from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.routing.route import Route
+
+ROWS = 2048
+"""How many rows a pilot takes, about."""
+SECONDS = 0.2
+"""When it stops to call the function."""
+
+
+def run_pilot(
+    request: RoutingRequest, call: GroupCall, merge: GroupCall | None, rows: float | None
+) -> Pilot | None:
+    """Time `call`, and `merge` if there is one; None if the function fails."""
+    request = request.by_position()
+    stage = Stage.of(request, Route.in_place())
+    task = PilotTask(stage.one_side(request.columns), call, merge)
+    # Of a few rows of each partition. All of a task's results are read: where Spark stops early it
+    # throws the Python worker away, and the next job waits for a new one.
+    some = stage.rows.limit(ROWS) if merge else _some_keys(request, stage, rows)
+    found = some.mapInArrow(task, "report string").collect()
+    report = json.loads(found[0]["report"]) if found else {}
+    if not report.get("points"):
+        return None
+    return Pilot(
+        replace(fitted(report["points"]), busy=report["busy"]),
+        FunctionCost(report["merge"], 0.0, source="a pilot") if merge else None,
+        KeySample(*report["keys"]) if merge else None,
+    )
+
+
+def _some_keys(request: RoutingRequest, stage: Stage, rows: float | None) -> DataFrame:
+    """All rows of some keys, sorted."""
+    every = max(1, round((rows or 64.0 * ROWS) / ROWS))
+    drawn = stage.rows.where(F.pmod(request.key.hash, F.lit(every)) == 0)
+    by = [F.col(stage.rows.columns[place]) for place in stage.cut_by]
+    return drawn.repartition(1).sortWithinPartitions(*by)
+
+
+@dataclass(frozen=True, slots=True)
+class PilotTask:
+    """Times a function on the groups of a task's rows."""
+
+    layout: OneSide
+    call: GroupCall
+    merge: GroupCall | None
+
+    def __call__(self, batches: Batches) -> Batches:
+        """A report as JSON, of one row."""
+        try:
+            report = self._report(batches)
+        except Exception as problem:  # The real run raises it again, as Spark does.
+            report = {"error": repr(problem)[:200]}
+        for _ in batches:
+            pass
+        yield pa.record_batch({"report": [json.dumps(report)]})
+
+    def _report(self, batches: Batches) -> dict[str, Any]:
+        taken: list[pa.RecordBatch] = []
+        for batch in batches:
+            taken.append(batch)
+            if sum(each.num_rows for each in taken) >= 4 * ROWS:
+                break
+        rows = pa.Table.from_batches(taken) if taken else None
+        if rows is None or not rows.num_rows:
+            return {}
+        groups = KeyGroups.of(rows, self.layout.cut_by)
+        list(self._timed(groups, most=1))  # The first call pays for what is loaded on the way.
+        start, before = time.perf_counter(), time.process_time()
+        timed = list(self._timed(groups))
+        busy = (time.process_time() - before) / max(time.perf_counter() - start, 1e-9)
+        report: dict[str, Any] = {"points": [(size, seconds) for size, seconds, _ in timed]}
+        report["busy"] = min(busy, 1.0)
+        if self.merge is not None:
+            half = KeyGroups.of(rows.slice(0, (rows.num_rows + 1) // 2), self.layout.cut_by)
+            sizes = np.diff(groups.starts)
+            hottest = float(sizes.max()) / rows.num_rows
+            report["keys"] = rows.num_rows, groups.count, half.count, hottest
+            report["merge"] = self._merging([result for _, _, result in timed])
+        return report
+
+    def _timed(
+        self, groups: KeyGroups, most: int | None = None
+    ) -> Iterator[tuple[int, float, Any]]:
+        """Rows, seconds and result of each call, while there is time."""
+        end = time.perf_counter() + SECONDS
+        for rows in groups.slices()[:most]:
+            start = time.perf_counter()
+            result = self._result(rows)
+            now = time.perf_counter()
+            yield rows.num_rows, now - start, result
+            if now > end:
+                return
+
+    def _result(self, rows: pa.RecordBatch) -> pa.Table:
+        key = [rows.column(place).slice(0, 1) for place in self.layout.key]
+        if self.call.form.iterator:
+            return pa.concat_tables(self.call.of_stream(key, iter([self.layout.shown(rows)])))
+        bounds = np.array([0, rows.num_rows])
+        from unskew._spark.engine.cutting import Bundle
+
+        sides = self.layout.sides(Bundle(pa.Table.from_batches([rows]), bounds))
+        collector = self.call.collector()
+        for result in self.call.of_bundle(sides, key):
+            collector.add(result)
+        return collector.taken().rows
+
+    def _merging(self, results: list[pa.Table]) -> float:
+        """The seconds of a merge of one key's results."""
+        from unskew._spark.engine.calls import Results
+
+        assert self.merge is not None
+        some = [each for each in results[:100] if each.num_rows]
+        if not some:
+            return 0.0
+        parts = Results(pa.concat_tables(some), [each.num_rows for each in some])
+        list(merged(self.merge, Results(some[0], [some[0].num_rows])))
+        start = time.perf_counter()
+        list(merged(self.merge, parts))
+        return (time.perf_counter() - start) / len(some)
+
+
+def fitted(points: list[tuple[int, float]]) -> FunctionCost:
+    """The cost that fits the rows and seconds of calls best, errors taken relative.
+
+    >>> fitted([(10, 0.0110), (100, 0.1010), (50, 0.0510)])
+    FunctionCost(per_call=0.001, per_row=0.001, power=1.0, source='a pilot')
+    """
+    rows, seconds = (np.array(each, dtype=np.float64) for each in zip(*points, strict=True))
+    fits = [_fit(rows, seconds, power) for power in (1.0, 1.5, 2.0)]
+    best = fits[0]
+    if rows.max() >= 8 * rows.min():
+        for other in fits[1:]:
+            # More rows take more than in proportion only if that explains the times far better.
+            if other[0] < 0.5 * best[0]:
+                best = other
+    return best[1]
+
+
+def _fit(
+    rows: np.ndarray[Any, Any], seconds: np.ndarray[Any, Any], power: float
+) -> tuple[float, FunctionCost]:
+    weights = 1.0 / np.maximum(seconds, 1e-7)
+    terms = np.stack([np.ones(rows.size), rows**power], axis=1) * weights[:, None]
+    from_both = np.linalg.lstsq(terms, seconds * weights, rcond=None)[0]
+    if (from_both < 0).any() or np.unique(rows).size < 2:
+        # One of the two alone: by the row if groups differ in size, else by the call.
+        alone = 0 if np.unique(rows).size < 2 or from_both[1] < 0 else 1
+        one = float(terms[:, alone] @ (seconds * weights) / (terms[:, alone] @ terms[:, alone]))
+        from_both = np.array([one, 0.0] if alone == 0 else [0.0, one])
+    error = float(np.square(terms @ from_both - seconds * weights).sum())
+    call, row = (float(f"{each:.3g}") for each in from_both)
+    return error, FunctionCost(call, row, power, "a pilot")

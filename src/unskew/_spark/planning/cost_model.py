@@ -1,0 +1,125 @@
+"""What a job takes: stages, tasks, rows, and the calls of a user's function.
+
+A forecast ranks ways to run one job; it need not be right to the second. The figures of Spark's own
+work were measured on PySpark 4.3 with narrow rows, in seconds of one core, and hold within a factor
+of two on other machines. What decides most jobs, the user's function, is timed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unskew._spark.planning.machine import Machine, Seconds
+from unskew.checking import check_number
+from unskew.errors import ParameterError, ParameterTypeError
+
+STAGE = 0.1
+"""From one stage to the next: planning, scheduling, the way of the results."""
+TASK = 0.01
+"""A task without Python."""
+PYTHON_TASK = 0.05
+"""A task with a Python worker: it starts, reads the function, imports what that needs."""
+SHUFFLE = 0.4e-6
+"""A row through a shuffle."""
+SORT = 0.3e-6
+"""A row through a sort."""
+HAND_OVER = 0.6e-6
+"""A row to Python, in Arrow batches."""
+BYTE = 3e-9
+"""Each byte of a row, in every one of these steps."""
+PASS = 0.25e-6
+"""A row through the pass for key statistics."""
+PACKED = 64 << 20
+"""Spark packs the rows of a shuffle into tasks of this many bytes unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCost:
+    """The seconds of a call: some for the call itself, some for each of its rows.
+
+    >>> FunctionCost(per_call=1e-3, per_row=1e-4).of(np.array([10.0])).tolist()
+    [0.002]
+    """
+
+    per_call: float
+    per_row: float
+    power: float = 1.0
+    """2 where each row of a group is compared with each other."""
+    source: str = "no measurement"
+    """Where it is from: a pilot, a hint, an earlier run."""
+    busy: float = 1.0
+    """The share of its time that a core works on it; the rest it waits for something else."""
+
+    def of(self, rows: Seconds) -> Seconds:
+        """The seconds of a call with each of these numbers of rows."""
+        seconds: Seconds = self.per_call + self.per_row * np.power(rows, self.power)
+        return seconds
+
+    def __str__(self) -> str:
+        by = "row" if self.power == 1 else f"row^{self.power:g}"
+        return f"{_short(self.per_call)} a call, {_short(self.per_row)} a {by} ({self.source})"
+
+
+@dataclass(frozen=True, slots=True)
+class CostHints:
+    """What a user says about the cost of a function."""
+
+    seconds_per_row: float | None = None
+    pilot: bool = True
+    """Whether the function may be called for a few rows before the job."""
+
+    @classmethod
+    def of(cls, seconds_per_row: float | None, pilot: bool) -> CostHints:
+        """Check the hints."""
+        if seconds_per_row is not None:
+            check_number("seconds_per_row", seconds_per_row)
+            if not 0 <= seconds_per_row < float("inf"):
+                raise ParameterError(
+                    f"seconds_per_row={seconds_per_row} is not a time; give seconds, 0 or more"
+                )
+        if not isinstance(pilot, bool):
+            raise ParameterTypeError("pilot", pilot, "True or False")
+        return cls(seconds_per_row, pilot)
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """The seconds of Spark's own work on rows of some width."""
+
+    machine: Machine
+    row_bytes: float
+
+    def shuffle(self, rows: float, tasks: int) -> float:
+        """Rows are written to a shuffle by this many tasks."""
+        return STAGE + (tasks * TASK + self._moved(rows, SHUFFLE)) / self.machine.cores
+
+    def python(self, rows: float, tasks: int) -> float:
+        """Rows are sorted and handed to this many Python tasks; without what is done there."""
+        own = tasks * PYTHON_TASK + self._moved(rows, SORT) + self._moved(rows, HAND_OVER)
+        # One task has one core, however many there are.
+        return STAGE + own / min(tasks, self.machine.cores)
+
+    def packed(self, rows: float, most: int) -> int:
+        """How many tasks Spark makes of these rows behind a shuffle of `most` partitions."""
+        return int(np.clip(np.ceil(rows * self.row_bytes / PACKED), 1, most))
+
+    def statistics(self, rows: float, tasks: int) -> float:
+        """The pass for key statistics."""
+        return 2 * STAGE + (tasks * TASK + rows * PASS) / self.machine.cores
+
+    def _moved(self, rows: float, step: float) -> float:
+        return rows * (step + self.row_bytes * BYTE)
+
+
+def _short(seconds: float) -> str:
+    """A number of seconds in few characters.
+
+    >>> _short(0.0002), _short(1.5), _short(3e-7)
+    ('0.2 ms', '1.5 s', '0.3 µs')
+    """
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.1g} µs"

@@ -1,0 +1,181 @@
+"""The decision of `scheme="auto"` for group functions: the way with the least forecast time.
+
+What it needs to know costs time itself, so that it is asked for in this order, and only as long as
+the answer may pay: an earlier run, a pilot that times the function, the frequencies of the keys. An
+input that is costly to compute is never computed twice: then only ways that need no statistics are
+weighed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from unskew._spark.planning.choice import route_for
+from unskew._spark.planning.cost_model import FunctionCost
+from unskew._spark.planning.input import Input
+from unskew._spark.planning.machine import Machine
+from unskew._spark.planning.plan import Plan, WayForecast
+from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.planning.side_jobs import beside
+from unskew._spark.planning.statistics import KeyProfile, profile_keys
+from unskew._spark.planning.ways import Job, Way
+from unskew._spark.planning.work import KeyWork
+from unskew._spark.routing.route import Route
+
+_log = logging.getLogger("unskew")
+
+PILOT_SECONDS = 1.0
+"""How long a pilot may take, and a pass for statistics unless the job is long."""
+WORTH = 0.1
+"""A pass for statistics is made if it takes at most this share of what the job would without."""
+RANGES = 64
+"""Into how many ranges of hashes the pass sorts the keys."""
+
+
+class KeySample(NamedTuple):
+    """The keys of a few rows of one input partition."""
+
+    rows: int
+    keys: int
+    in_half: int
+    """Different keys in the first half of the rows."""
+    hottest: float
+    """The share of the rows that one key has."""
+
+    def keys_in(self, rows: float) -> float:
+        """How many different keys more rows would have, by Heaps' law."""
+        growth = np.log2(max(self.keys, 1) / max(self.in_half, 1))
+        return float(self.keys * (max(rows, 1.0) / max(self.rows, 1)) ** min(max(growth, 0), 1))
+
+
+class Pilot(NamedTuple):
+    """What a pilot measured."""
+
+    cost: FunctionCost
+    merge: FunctionCost | None
+    keys: KeySample | None
+    """None if it saw whole groups only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A group function to be run, and how to time it."""
+
+    request: RoutingRequest
+    merges: bool
+    pilot: Callable[[float | None], Pilot | None] | None
+    """Times the function, given the estimated number of rows; None if it may not be called."""
+    cost: FunctionCost
+    """If no pilot tells it."""
+
+    @property
+    def workers(self) -> int | None:
+        """How many workers the user asks for."""
+        count: int | None = self.request.given["workers"]
+        return count
+
+    def decide(self) -> Plan:
+        """Weigh the legal ways."""
+        request = self.request
+        session = request.rows.sparkSession
+        machine, source = Machine.of(session), Input.of(request.rows)
+        if not source.cheap:
+            return self._without_statistics(machine)
+        pilot = None
+        if self.pilot is not None:
+            run = partial(self.pilot, source.rows)
+            pilot = beside(session, "pilot of a function", 3 * PILOT_SECONDS, run)
+        found = pilot or Pilot(self.cost, self.cost if self.merges else None, None)
+        if pilot is not None and pilot.keys is not None and source.rows and source.partitions:
+            job = self._job(machine, source, found, _sampled(pilot.keys, source.rows, found.cost))
+            way = self._settled(job)
+            if way is not None:
+                return self._planned(way, [way], found, "a sample of the keys")
+        return self._from_statistics(machine, source, found)
+
+    def _settled(self, job: Job) -> Way | None:
+        """In place, or as Spark does it, if frequencies of keys could not tell of a better way."""
+        best = min(job.as_spark(), job.in_place(), key=lambda way: way.seconds)
+        level = job.work.total / job.calls.slots
+        asking = job.stage.statistics(job.work.rows, job.partitions)
+        # Any way moves all rows, or calls the function where they are; and then merges.
+        moved = job.stage.shuffle(job.work.rows, job.partitions)
+        floor = level + moved + job.stage.python(job.work.rows, job.machine.slots) + asking
+        return best if best.seconds <= floor else None
+
+    def _from_statistics(self, machine: Machine, source: Input, found: Pilot) -> Plan:
+        request = self.request
+        profile = beside(
+            request.rows.sparkSession,
+            "frequencies of the keys",
+            max(PILOT_SECONDS * 10, 0.0),
+            lambda: profile_keys(request.rows, request.key, RANGES, request.settings.sample),
+        )
+        if profile is None:
+            return self._without_statistics(machine)
+        job = self._job(machine, source, found, KeyWork.of(profile, found.cost))
+        ways = job.ways()
+        return self._planned(ways[0], ways, found, profile.method, profile)
+
+    def _without_statistics(self, machine: Machine) -> Plan:
+        """The input is costly to compute: it is read once, and no pass tells of its keys."""
+        why = "the input is costly to compute, so that it is read once and its keys are not counted"
+        if self.merges:
+            return self.request.made(Route.in_place(self.workers or machine.slots), why)
+        return self.request.left_to_spark(why)
+
+    def _job(self, machine: Machine, source: Input, found: Pilot, work: KeyWork) -> Job:
+        conf = self.request.rows.sparkSession.conf
+        return Job(
+            machine,
+            work,
+            found.cost,
+            found.merge,
+            source.partitions or machine.slots,
+            source.row_bytes,
+            self.workers,
+            int(str(conf.get("spark.sql.shuffle.partitions"))),
+            self.request.settings,
+        )
+
+    def _planned(
+        self,
+        way: Way,
+        ways: list[Way],
+        found: Pilot,
+        statistics: str,
+        profile: KeyProfile | None = None,
+    ) -> Plan:
+        others = ", ".join(f"{each.name} {each.seconds:.1f} s" for each in ways if each is not way)
+        why = f"{way.seconds:.1f} s expected" + (f" ({others})" if others else "")
+        why += f"; {found.cost}"
+        _log.info("%s: %s", way.name, why)
+        request, route = self.request, way.route
+        if profile is not None and not (route.plain or route.stays):
+            counted = replace(profile, workers=route.workers, loads=_on(profile, route.workers))
+            route, _ = route_for(request.rows, request.key, counted, route.partitioner, None)
+        plan = request.made(route, why, None if profile is None else profile.rows, None, statistics)
+        forecasts = tuple(WayForecast(each.name, each.tasks, each.seconds) for each in ways)
+        return replace(plan, ways=forecasts)
+
+
+def _sampled(sample: KeySample, rows: float, cost: FunctionCost) -> KeyWork:
+    """The work of keys of which only a sample is known."""
+    groups = sample.keys_in(rows)
+    hot = np.array([sample.hottest * rows])
+    rest = max(groups - 1, 0.0) * cost.per_call + (1 - sample.hottest) * rows * cost.per_row
+    return KeyWork(
+        rows, groups, np.zeros(1, np.uint64), hot, cost.of(hot), np.full(RANGES, rest / RANGES)
+    )
+
+
+def _on(profile: KeyProfile, workers: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    before = np.concatenate([[0.0], np.cumsum(profile.loads)])
+    places = np.linspace(0, profile.workers, workers + 1)
+    return np.diff(np.interp(places, np.arange(before.size), before))

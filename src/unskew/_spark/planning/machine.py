@@ -1,0 +1,61 @@
+"""The machine that a session's tasks run on: how many run at a time, and on how many cores."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from unskew._spark.frames.files import is_connect
+
+Seconds = NDArray[np.float64]
+
+_asked: dict[str, int] = {}  # Slots by session of Spark Connect, where asking takes a job.
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Slots, each of which runs a task at a time, and the cores that they share."""
+
+    slots: int
+    cores: int
+
+    @classmethod
+    def of(cls, session: SparkSession) -> Machine:
+        """The slots that Spark itself counts with; a local Spark may have more than cores."""
+        slots = max(1, _slots(session))
+        try:
+            local = str(session.conf.get("spark.master")).startswith("local")
+        except PySparkException:
+            local = False
+        return cls(slots, min(slots, os.cpu_count() or slots) if local else slots)
+
+    def makespan(self, seconds: Seconds) -> float:
+        """How long tasks take that start in this order, each on the first slot that is free.
+
+        >>> Machine(slots=2, cores=2).makespan(np.array([3.0, 1.0, 1.0, 1.0]))
+        3.0
+        """
+        if seconds.size <= self.slots:
+            return float(seconds.max(initial=0.0))
+        free = seconds[: self.slots].tolist()
+        heapq.heapify(free)
+        for each in seconds[self.slots :].tolist():
+            heapq.heapreplace(free, free[0] + each)
+        return float(max(free))
+
+
+def _slots(session: SparkSession) -> int:
+    if not is_connect(session):
+        return int(session.sparkContext.defaultParallelism)
+    name = str(session.session_id)  # type: ignore[attr-defined]
+    if name not in _asked:
+        ids = session.range(0, 1 << 16).agg(F.max(F.spark_partition_id()))
+        _asked[name] = int(ids.collect()[0][0]) + 1
+    return _asked[name]

@@ -1,0 +1,147 @@
+"""The legal ways to run a group function, each with the seconds that it is expected to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from unskew._spark.planning.cost_model import FunctionCost, StageCost
+from unskew._spark.planning.machine import Machine, Seconds
+from unskew._spark.planning.settings import PlanSettings
+from unskew._spark.planning.work import KeyWork
+from unskew._spark.routing.route import IN_PLACE, Route
+from unskew.partitioners import KeyGrouping, Partitioner, PlannedSplit, RoutingTable
+from unskew.partitioners.split_planning import plan_split, planned_loads
+
+MORE = 4
+"""More tasks than slots, so that a slot which is free early takes another."""
+
+
+class Way(NamedTuple):
+    """A way to run the job."""
+
+    name: str
+    route: Route
+    tasks: int
+    """Of the stage that calls the function."""
+    seconds: float
+    busiest: float = 1.0
+    """The busiest slot's work relative to the mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is known of a job before it runs."""
+
+    machine: Machine
+    work: KeyWork
+    cost: FunctionCost
+    merge: FunctionCost | None
+    """The cost of merging partial results; None if they cannot be merged."""
+    partitions: int
+    """Of the input."""
+    row_bytes: float
+    workers: int | None
+    """As the user asks for them."""
+    shuffle_partitions: int
+    settings: PlanSettings
+
+    @property
+    def calls(self) -> Machine:
+        """What calls of the function run on: those that wait need no core."""
+        at_once = self.machine.cores / max(self.cost.busy, 1e-9)
+        return Machine(max(1, min(self.machine.slots, round(at_once))), self.machine.cores)
+
+    @property
+    def stage(self) -> StageCost:
+        """The costs of Spark's own work on these rows."""
+        return StageCost(self.machine, self.row_bytes)
+
+    def ways(self) -> list[Way]:
+        """All legal ways, the quickest first."""
+        return sorted(self._ways(), key=lambda way: way.seconds)
+
+    def _ways(self) -> Iterator[Way]:
+        yield self.as_spark()
+        counts = [self.workers] if self.workers else [self.machine.slots, MORE * self.machine.slots]
+        for tasks in counts:
+            yield self._routed("hash", KeyGrouping(tasks), self.work.hashed(tasks))
+        if self.merge is None:
+            yield self._table(counts[0])
+        else:
+            yield self.in_place()
+            yield self._split(counts[0])
+
+    def as_spark(self) -> Way:
+        """Spark's own shuffle, which packs small data into few tasks whatever a row costs."""
+        most = self.workers or self.shuffle_partitions
+        tasks = self.workers or self.stage.packed(self.work.rows, most)
+        way = self._routed("plain", KeyGrouping(tasks), self.work.hashed(tasks))
+        return way._replace(route=Route.to_spark(tasks))
+
+    def in_place(self) -> Way:
+        """Partial results of each input partition."""
+        assert self.merge is not None
+        parts = self.work.keys_in_parts(self.partitions)
+        # A key is called for once in each partition that has rows of it.
+        calls = max(parts - self.work.groups, 0.0) * self.cost.per_call
+        total = self._powered(self.work.total) + calls
+        work = self.calls.makespan(np.full(self.partitions, total / self.partitions))
+        merging = self.work.groups * self.merge.per_call + parts * self.merge.per_row
+        tasks = self.stage.packed(parts, self.shuffle_partitions)
+        seconds = (
+            self.stage.python(self.work.rows, self.partitions)
+            + work
+            + self.stage.python(parts, tasks)
+            + merging / min(tasks, self.calls.slots)
+        )
+        busiest = work / max(total / self.calls.slots, 1e-9)
+        return Way(IN_PLACE, Route.in_place(self.partitions), self.partitions, seconds, busiest)
+
+    def _powered(self, seconds: float) -> float:
+        """Parts of a key take less than the whole where the cost grows faster than the rows."""
+        if self.cost.power <= 1:
+            return seconds
+        heavy = self.cost.of(self.work.key_rows / self.partitions) * self.partitions
+        return seconds - float(self.work.seconds.sum()) + float(heavy.sum())
+
+    def _routed(self, name: str, partitioner: Partitioner, loads: Seconds) -> Way:
+        tasks = partitioner.workers
+        work = self.calls.makespan(loads)
+        seconds = (
+            self.stage.shuffle(self.work.rows, self.partitions)
+            + self.stage.python(self.work.rows, tasks)
+            + work
+        )
+        mean = max(float(loads.sum()) / self.calls.slots, 1e-9)
+        return Way(name, Route.of(partitioner), tasks, seconds, work / mean)
+
+    def _table(self, workers: int) -> Way:
+        keys, seconds, rest = self.work.keys, self.work.seconds, self.work.rest_on(workers)
+        table = plan_split(
+            keys,
+            seconds,
+            rest,
+            epsilon=self.settings.epsilon,
+            table=self.settings.table,
+            whole=True,
+        )
+        loads = planned_loads(table, keys, seconds, rest)
+        routes = RoutingTable(workers, table.keys, table.owners)
+        return self._routed(RoutingTable.scheme, routes, loads)
+
+    def _split(self, workers: int) -> Way:
+        assert self.merge is not None
+        keys, seconds, rest = self.work.keys, self.work.seconds, self.work.rest_on(workers)
+        table = plan_split(
+            keys, seconds, rest, epsilon=self.settings.epsilon, table=self.settings.table
+        )
+        loads = planned_loads(table, keys, seconds, rest)
+        way = self._routed(PlannedSplit.scheme, PlannedSplit.of(workers, table), loads)
+        cut = float(table.parts[table.parts > 1].sum())
+        # Results of whole keys pass the second stage too, a row or more for each key.
+        second = self.stage.python(self.work.groups + cut, 1) + cut * self.merge.per_call
+        return way._replace(seconds=way.seconds + second)

@@ -1,0 +1,79 @@
+"""The work of a group function, in seconds, by key: what ways are forecast from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unskew._spark.planning.cost_model import FunctionCost
+from unskew._spark.planning.machine import Seconds
+from unskew._spark.planning.statistics import KeyProfile
+from unskew.partitioners import KeyGrouping
+from unskew.partitioners.contract import KeyHashes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyWork:
+    """Heavy keys with their seconds; all other keys together, by equal ranges of the hash."""
+
+    rows: float
+    groups: float
+    """Different keys."""
+    keys: KeyHashes
+    key_rows: Seconds
+    """The rows of each heavy key."""
+    seconds: Seconds
+    """What each of them takes in one call; the costliest first."""
+    rest: Seconds
+    """What all others take, for each range."""
+
+    @classmethod
+    def of(cls, profile: KeyProfile, cost: FunctionCost) -> KeyWork:
+        """The work of keys whose rows were counted."""
+        light = max(profile.distinct - profile.keys.size, 0)
+        rest_rows = float(profile.rest.sum())
+        shares = profile.rest / rest_rows if rest_rows else np.zeros(profile.rest.size)
+        typical = cost.of(np.array([rest_rows / light])) if light else np.zeros(1)
+        seconds = cost.of(profile.counts)
+        order = np.argsort(-seconds, kind="stable")
+        return cls(
+            float(profile.rows),
+            float(max(profile.distinct, profile.keys.size)),
+            profile.keys[order],
+            profile.counts[order],
+            seconds[order],
+            shares * light * float(typical[0]),
+        )
+
+    def keys_in_parts(self, parts: int) -> float:
+        """How many pairs of key and part there are when rows are dealt to parts at random."""
+        light = max(self.groups - self.keys.size, 0.0)
+        rows = max(self.rows - float(self.key_rows.sum()), 0.0)
+        typical = rows / light if light else 0.0
+        # A part has none of a key's rows with about this probability.
+        absent = np.exp(-np.append(self.key_rows, typical) / parts)
+        return float((1 - absent) @ np.append(np.ones(self.keys.size), light)) * parts
+
+    @property
+    def total(self) -> float:
+        """All of it, in seconds."""
+        return float(self.seconds.sum() + self.rest.sum())
+
+    def rest_on(self, workers: int) -> Seconds:
+        """What the other keys bring to each worker by their hash."""
+        if workers == self.rest.size:
+            return self.rest
+        # Key grouping cuts the range of hashes into equal parts, one for each worker.
+        before = np.concatenate([[0.0], np.cumsum(self.rest)])
+        places = np.linspace(0, self.rest.size, workers + 1)
+        within: Seconds = np.diff(np.interp(places, np.arange(before.size), before))
+        return within
+
+    def hashed(self, workers: int) -> Seconds:
+        """What each worker gets when all keys go by their hash."""
+        owners = KeyGrouping(workers).router().route(self.keys)
+        loads: Seconds = self.rest_on(workers) + np.bincount(
+            owners, self.seconds, minlength=workers
+        )
+        return loads
