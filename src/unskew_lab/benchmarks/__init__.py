@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from unskew_lab.benchmarks import (
     groups,
     planners,
     posg,
+    regret,
     routers,
     simulator,
     spark_gain,
@@ -20,19 +22,31 @@ from unskew_lab.benchmarks import (
 )
 from unskew_lab.benchmarks.measuring import Measurement
 
-ALL: dict[str, Callable[[Path | None], Iterable[Measurement]]] = {
+
+@dataclass(frozen=True)
+class Asked:
+    """What a benchmark may be given."""
+
+    data: Path | None = None
+    """A folder of real streams."""
+    jobs: tuple[str, ...] = ()
+    """Parts of the names of the jobs to run; all if there are none."""
+
+
+ALL: dict[str, Callable[[Asked], Iterable[Measurement]]] = {
     "routers": lambda _: routers.run(),
     "simulator": lambda _: simulator.run(),
     "planners": lambda _: planners.run(),
     "posg": lambda _: posg.run(),
     "groups": lambda _: groups.run(),
-    "spark": lambda data: chain(spark_overhead.run(), spark_gain.run(data)),
+    "spark": lambda asked: chain(spark_overhead.run(), spark_gain.run(asked.data)),
+    "regret": lambda asked: regret.run(asked.data, asked.jobs),
     "streaming": lambda _: chain(
         streaming_mergeable.run(), streaming_stateful.run(), streaming_machines.run()
     ),
 }
-"""Every benchmark by its name, given a folder of real streams if there is one."""
+"""Every benchmark by its name."""
 
 WITHOUT_SPARK = frozenset({"routers", "simulator", "planners"})
 
-__all__ = ["ALL", "WITHOUT_SPARK", "Measurement"]
+__all__ = ["ALL", "WITHOUT_SPARK", "Asked", "Measurement"]

@@ -13,18 +13,25 @@ from unskew.cli.options import Json
 from unskew.cli.outputs import check_extra
 from unskew.cli.terminal import console, errors, print_json, waiting
 from unskew.errors import InputError, UnknownNameError
-from unskew_lab.benchmarks import ALL, WITHOUT_SPARK, Measurement
+from unskew_lab.benchmarks import ALL, WITHOUT_SPARK, Asked, Measurement
+from unskew_lab.benchmarks.regret import JobMeasurement
+from unskew_lab.cli.regret_table import regret_table, verdict
 
 Name = Annotated[
     str | None,
     typer.Argument(help=f"One of {', '.join(ALL)}; all if not given.", autocompletion=one_of(ALL)),
 ]
 Data = Annotated[
-    Path | None, typer.Option(help="A folder of Parquet streams with a column key, for spark.")
+    Path | None,
+    typer.Option(help="A folder of Parquet streams with a column key, for spark and regret."),
+]
+Jobs = Annotated[
+    list[str] | None,
+    typer.Option(help="Only jobs of regret whose name holds this text; may be repeated."),
 ]
 
 
-def bench(name: Name = None, data: Data = None, as_json: Json = False) -> None:
+def bench(name: Name = None, data: Data = None, jobs: Jobs = None, as_json: Json = False) -> None:
     """Measure speed; every figure is a ratio to a baseline of the same run.
 
     Prints each figure as soon as it is measured, and a table of all at the end. Example:
@@ -38,17 +45,23 @@ def bench(name: Name = None, data: Data = None, as_json: Json = False) -> None:
     chosen = [name] if name else list(ALL)
     if not WITHOUT_SPARK.issuperset(chosen):
         check_extra("pyspark", "lab")
+    asked = Asked(data, tuple(jobs or ()))
     rows: list[Measurement] = []
     for each in chosen:
         with waiting(f"Measuring {each}") as say:
-            for row in ALL[each](data):
+            for row in ALL[each](asked):
                 errors.print(f"{row.name}: {row.seconds:.3f} s, {row.ratio:.2f} x {row.against}")
                 rows.append(row)
                 say(f"Measuring {each}, {len(rows)} figures so far")
     if as_json:
         print_json([row.as_dict() for row in rows])
-    else:
-        console.print(_table(rows))
+        return
+    by_job = [row for row in rows if isinstance(row, JobMeasurement)]
+    if by_job:
+        console.print(regret_table(by_job))
+    console.print(_table([row for row in rows if not isinstance(row, JobMeasurement)]))
+    if by_job:
+        console.print(verdict(by_job, rows))
 
 
 def _table(rows: list[Measurement]) -> Table:

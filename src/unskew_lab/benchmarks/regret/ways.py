@@ -1,0 +1,135 @@
+"""All ways to run a job on Spark: by hand, ours by name, and "auto"."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+import unskew
+from unskew.errors import NeedError, UnknownNameError
+from unskew_lab.benchmarks.regret.by_hand import joined, ways_by_hand
+from unskew_lab.benchmarks.regret.figures import AUTO, MEMORY
+from unskew_lab.benchmarks.regret.inputs import Inputs
+from unskew_lab.benchmarks.regret.jobs import SLOTS, Job
+from unskew_lab.benchmarks.regret.racing import NotOfferedError, Way
+from unskew_lab.benchmarks.regret.work import SCHEMA, highest_aggregate, merge_of, part_of
+from unskew_lab.session import spark_settings
+
+SCHEMES = {
+    "mergeable": ("kg", "routing-table", "planned-split", "in-place"),
+    "aggregate": ("kg", "routing-table", "planned-split", "in-place"),
+    "whole-key": ("kg", "routing-table"),
+    "join": ("kg", "routing-table", "planned-split"),
+}
+EARLIER_RUNS = 2
+
+
+@dataclass(frozen=True)
+class JobWays:
+    """The ways of one job on its rows."""
+
+    job: Job
+    rows: DataFrame
+    table: DataFrame | None
+    """The other side, of a join."""
+    memory: Path
+    """Where "auto" remembers the job's runs."""
+
+    @classmethod
+    def of(cls, job: Job, inputs: Inputs) -> JobWays:
+        """The ways of a job on all its rows."""
+        table = inputs.table(job) if job.kind == "join" else None
+        return cls(job, inputs.rows(job), table, inputs.folder / "memory")
+
+    def all(self) -> list[Way]:
+        """Plain Spark first, "auto" last."""
+        by_hand = ways_by_hand(self.job, self.rows, self.table)
+        plain = [
+            Way(name, partial(self._run, way.make, way.settings)) for name, way in by_hand.items()
+        ]
+        named = [
+            Way(f"{scheme}", partial(self._run, partial(self._ours, scheme), {}))
+            for scheme in SCHEMES[self.job.kind]
+        ]
+        return [*plain, *named, Way(AUTO, self._auto, True), Way(MEMORY, self._remembering, True)]
+
+    def learn(self) -> None:
+        """Let "auto" remember the earlier runs, where the library has a memory."""
+        for _ in range(EARLIER_RUNS):
+            with suppress(NotOfferedError):
+                self._remembering()
+
+    def forecast_seconds(self) -> float | None:
+        """What the plan of "auto" expects, where plans say it."""
+        kind = unskew.Plan if self.table is None else unskew.JoinPlan
+        if not hasattr(kind, "forecast_seconds"):
+            return None
+        plan: Any
+        if self.table is None:
+            need = "whole-key" if self.job.kind == "whole-key" else "mergeable"
+            plan = unskew.plan(self.rows, "key", need=need, **self._named(unskew.plan))
+        else:
+            named = self._named(unskew.plan_join)
+            plan = unskew.plan_join(self.rows, self.table, "key", **named)
+        seconds: float | None = plan.forecast_seconds
+        return seconds
+
+    def _auto(self) -> object:
+        return self._run(partial(self._ours, "auto"), {})
+
+    def _remembering(self) -> object:
+        if not hasattr(unskew, "remember"):
+            raise NotOfferedError("this version has no unskew.remember")
+        unskew.remember(str(self.memory))
+        try:
+            return self._auto()
+        finally:
+            unskew.remember(None)
+
+    def _ours(self, scheme: str) -> DataFrame:
+        job, rows = self.job, self.rows
+        if self.table is not None:
+            named = self._named(unskew.join)
+            return joined(job, unskew.join(rows, self.table, "key", scheme=scheme, **named))
+        grouped = unskew.groupBy(rows, "key", scheme=scheme, **self._named(unskew.groupBy))
+        if job.kind == "aggregate":
+            if job.cost:
+                return grouped.agg(highest=highest_aggregate(job))
+            return grouped.agg(n=unskew.count(), highest=unskew.max("value"))
+        verb = getattr(grouped, job.verb)
+        merge = merge_of(job) if job.kind == "mergeable" else None
+        found: DataFrame = verb(part_of(job), SCHEMA, merge=merge)
+        return found
+
+    def _named(self, verb: Callable[..., object]) -> dict[str, Any]:
+        """All jobs are called from one place of this file: their names keep them apart."""
+        takes_name = "name" in inspect.signature(verb).parameters
+        return {"name": self.job.name} if takes_name else {}
+
+    def _run(self, make: Callable[[], DataFrame], settings: Mapping[str, str]) -> object:
+        """All rows, in an order of ours; what decides at definition is part of the run."""
+        if self.table is not None and not self.job.broadcast:
+            settings = {**settings, "spark.sql.autoBroadcastJoinThreshold": "-1"}
+        with spark_settings(self.rows.sparkSession, settings):
+            found = make().toArrow()
+        columns = [found[name].to_pylist() for name in sorted(found.column_names)]
+        return sorted(zip(*columns, strict=True), key=repr)
+
+
+def warm_up(jobs: Sequence[Job], inputs: Inputs) -> None:
+    """Start Python workers and compile the plans of each kind: no job's first take is it."""
+    firsts = {(job.kind, job.verb): job for job in reversed(jobs)}
+    for job in firsts.values():
+        ways = JobWays.of(job, inputs)
+        few = ways.rows.limit(500).repartition(SLOTS).localCheckpoint()
+        for way in JobWays(job, few, ways.table, ways.memory).all():
+            if way.name != MEMORY:
+                with suppress(NotOfferedError, NeedError, UnknownNameError):
+                    way.run()
