@@ -15,6 +15,8 @@ from pathlib import Path
 from app_runs import run_measured, run_overview, run_printed
 from docstrings import PARTS, one_line, promise_of, sections
 from error_table import error_classes, error_messages
+from regret import RESULTS as REGRET
+from regret import regret_tables
 from reliability import attacks
 from scheme_pages import scheme_documents, scheme_figures
 from tree import source_tree
@@ -65,6 +67,8 @@ def benchmark_tables() -> str:
     """What the benchmarks gave when they were last run, each from its kept JSON."""
     parts = []
     for path in sorted((ROOT / "docs" / "results").glob("bench-*.json")):
+        if path == REGRET:
+            continue  # It has tables of its own.
         lines = ["| what | seconds | ratio | against | target |", "|---|---|---|---|---|"]
         for row in json.loads(path.read_text()):
             target = ""
@@ -84,6 +88,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "scheme-table": scheme_table,
     "scheme-figures": scheme_figures,
     "planner-pages": planner_pages,
+    "regret": regret_tables,
     "run-overview": run_overview,
     **{f"printed-{name}": partial(run_printed, name) for name in APPS},
     **{f"measured-{name}": partial(run_measured, name) for name in APPS},

@@ -67,7 +67,7 @@ def bench(name: Name = None, data: Data = None, jobs: Jobs = None, as_json: Json
 def _table(rows: list[Measurement]) -> Table:
     table = Table("what", "seconds", "ratio", "against", "target", "met")
     for row in rows:
-        target = "" if row.target is None else f"{row.target:g}"
+        target = "" if row.target is None else f"{row.target:.3g}"
         met = {None: "", True: "[green]yes[/]", False: "[red]no[/]"}[row.met]
         table.add_row(row.name, f"{row.seconds:.3f}", f"{row.ratio:.2f}", row.against, target, met)
     return table

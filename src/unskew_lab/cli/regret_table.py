@@ -12,12 +12,10 @@ from unskew_lab.benchmarks import Measurement
 from unskew_lab.benchmarks.regret import JobMeasurement
 from unskew_lab.benchmarks.regret.figures import MEMORY, PLAIN
 
-WIDTH = 100
-
 
 def regret_table(jobs: Sequence[JobMeasurement]) -> Table:
     """A line for each job; regret and gain of the first run, and with memory if there is any."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), width=WIDTH)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("job", ratio=1)
     for heading in ("plain", "best", "", "auto", "memory", "regret", "memory", "gain"):
         table.add_column(heading, justify="left" if heading == "" else "right", no_wrap=True)
@@ -47,8 +45,9 @@ def verdict(jobs: Sequence[JobMeasurement], rows: Sequence[Measurement]) -> str:
     if remembered:
         said += f" and {_times(remembered)} with memory"
     said += f"; {sum(judged)} of {len(judged)} targets are met."
-    missing = sorted({f"{way} ({why})" for job in jobs for way, why in job.left_out.items()})
-    return f"{said} Left out: {'; '.join(missing)}." if missing else said
+    missing = {way: why.split(";")[0] for job in jobs for way, why in job.left_out.items()}
+    listed = "; ".join(f"{way} ({why})" for way, why in sorted(missing.items()))
+    return f"{said} Left out: {listed}." if missing else said
 
 
 def _times(regrets: Sequence[float]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -108,7 +109,8 @@ def _in_place(job: Job, rows: DataFrame) -> DataFrame:
 def _aggregates(job: Job) -> list[Column]:
     if not job.cost:
         return [F.count(F.lit(1)).alias("n"), F.max("value").alias("highest")]
-    return [pandas_udf(highest_in_pandas(job), "double")("value").alias("highest")]
+    udf: Any = pandas_udf
+    return [udf(highest_in_pandas(job), "double")("value").alias("highest")]
 
 
 def _aggregated(job: Job, rows: DataFrame) -> DataFrame:

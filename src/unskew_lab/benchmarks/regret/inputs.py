@@ -30,10 +30,13 @@ class Inputs:
         path = self.folder / f"{keys}-{job.rows}-{job.partitions}"
         if not path.exists():
             rows = (
-                skewed(self.session, job.rows, job.keys, job.zipf)
+                skewed(self.session, job.rows // job.copies, job.keys, job.zipf)
                 if job.keys
                 else _real(self.session, job)
             )
+            if job.copies > 1:
+                times = F.array_repeat(F.lit(0), job.copies)
+                rows = rows.select("*", F.explode(times)).drop("col")
             rows.repartition(job.partitions).write.parquet(str(path))
         read = self.session.read.parquet(str(path))
         return read.withColumn("value", _costly(job.upstream)("value")) if job.upstream else read
@@ -59,4 +62,5 @@ def _costly(seconds: float) -> Any:
             time.sleep(len(each) * seconds)
             yield each
 
-    return pandas_udf(through, "double")
+    udf: Any = pandas_udf
+    return udf(through, "double")

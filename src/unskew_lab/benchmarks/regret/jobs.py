@@ -42,6 +42,8 @@ class Job:
     """Whether Spark may broadcast the other side of a join."""
     stream: Path | None = None
     """A file of real keys."""
+    copies: int = 1
+    """How often each of the generated rows is there."""
 
     @property
     def name(self) -> str:
@@ -56,7 +58,7 @@ class Job:
     @property
     def rows(self) -> int:
         """How many rows it has, or takes from its stream."""
-        return MUCH_ROWS if self.much else LITTLE_ROWS
+        return (MUCH_ROWS if self.much else LITTLE_ROWS) * self.copies
 
     @property
     def cost(self) -> float:
@@ -96,8 +98,8 @@ JOBS: tuple[Job, ...] = (
     Job("join", False, "none", FEW, "broadcast", broadcast=True),
     Job("aggregate", True, "heavy", MANY, "in Python"),
     Job("aggregate", True, "none", FEW, "in Python"),
-    Job("aggregate", False, "heavy", MANY, "count and max"),
-    Job("aggregate", False, "none", FEW, "count and max"),
+    Job("aggregate", False, "heavy", MANY, "count and max", copies=10),
+    Job("aggregate", False, "none", FEW, "count and max", copies=10),
 )
 
 
