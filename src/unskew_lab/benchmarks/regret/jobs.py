@@ -52,7 +52,8 @@ class Job:
             return f"{self.kind}, {self.stream.stem}"
         work = "much work" if self.much else "little work"
         keys = "few keys" if self.keys <= FEW else "many keys"
-        name = f"{self.kind}, {work}, {self.skew} skew, {keys}"
+        skew = "no" if self.skew == "none" else self.skew
+        name = f"{self.kind}, {work}, {skew} skew, {keys}"
         return f"{name}, {self.note}" if self.note else name
 
     @property
