@@ -10,8 +10,8 @@ from unskew.errors import NeedError, UnknownNameError
 
 ROUNDS = 3
 HOPELESS = 2.0
-"""A way that took so many times the best so far is not taken again: a first take was measured at up
-to 1.7 times the second, never more."""
+"""A way that took so many times the best so far is not taken again. In three jobs no first take was
+more than 1.7 times the second."""
 CONTENDER = 1.25
 """Ways within this of the best are taken a third time."""
 ALLOWANCE = 30.0
