@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from unskew._spark.diagnosis.keys import Diagnosis, diagnose
     from unskew._spark.diagnosis.state import diagnose_state
     from unskew._spark.planning.join import JoinPlan
+    from unskew._spark.planning.notices import explain, verbose
     from unskew._spark.planning.plan import Plan
     from unskew._spark.planning.request import plan
     from unskew._spark.verbs.group_by import groupBy
@@ -41,6 +42,7 @@ _HOMES = {
     "Plan": "unskew._spark.planning.plan",
     "diagnose": "unskew._spark.diagnosis.keys",
     "diagnose_state": "unskew._spark.diagnosis.state",
+    "explain": "unskew._spark.planning.notices",
     "groupBy": "unskew._spark.verbs.group_by",
     "join": "unskew._spark.verbs.join",
     "mapInArrow": "unskew._spark.verbs.map",
@@ -48,6 +50,7 @@ _HOMES = {
     "plan": "unskew._spark.planning.request",
     "plan_join": "unskew._spark.verbs.join",
     "repartition": "unskew._spark.verbs.repartition",
+    "verbose": "unskew._spark.planning.notices",
 }
 _MODULES = {"streaming": "unskew.streaming"}
 # As functions these read like Spark's: unskew.count(), unskew.top_k("url", 10).
@@ -64,6 +67,7 @@ __all__ = [
     "diagnose",
     "diagnose_state",
     "distinct",
+    "explain",
     "groupBy",
     "join",
     "mapInArrow",
@@ -78,6 +82,7 @@ __all__ = [
     "streaming",
     "sum",
     "top_k",
+    "verbose",
 ]
 
 

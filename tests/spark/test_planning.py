@@ -120,12 +120,13 @@ def test_native_shares_come_out_as_planned(skewed, draw):
     assert loads(plan.apply(skewed)).max() < 5000 + 5 * 50
 
 
-def test_rows_that_are_alike_are_drawn_by_position(spark):
+def test_parts_are_drawn_by_position_where_the_order_of_rows_is_fixed(spark):
     alike = spark.range(0, 3_000_000, 1, 2).select((F.col("id") % 3).alias("key"))
     plan = unskew.plan(alike, "key", 2)
     assert (plan.route.lowering, plan.route.draw) == ("native", "position")
-    unlike = alike.withColumn("row", F.monotonically_increasing_id())
-    assert unskew.plan(unlike, "key", 2).route.draw == "content"
+    shuffled = alike.withColumn("row", F.monotonically_increasing_id()).repartition(2, "row")
+    assert unskew.plan(shuffled, "key", 2).route.draw == "content"
+    assert unskew.plan(shuffled.select("key"), "key", 2).route.draw == "position"
 
 
 @pytest.mark.smoke

@@ -16,6 +16,7 @@ from unskew._spark.engine.spark_rules import KNOWN, GroupKind, WorkerSettings, f
 from unskew._spark.engine.stages import apply_in_bulk, cogroup_in_bulk, merge_in_bulk
 from unskew._spark.planning.cost_model import CostHints, FunctionCost
 from unskew._spark.planning.decision import Question
+from unskew._spark.planning.notices import explained
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest, plan_pair
 from unskew.partitioners import Need
@@ -36,8 +37,10 @@ def apply_to_groups(request: RoutingRequest, call: UserCall, hints: CostHints) -
     """A function of all rows of each key."""
     request = request.needing(Need.WHOLE_KEY)
     if not _in_bulk(request):
-        return apply_by_spark(request, request.plan().route, call)
-    return apply_in_bulk(request, decided(request, call, None, hints).route, call)
+        plan = request.plan()
+        return explained(apply_by_spark(request, plan.route, call), plan)
+    plan = decided(request, call, None, hints)
+    return explained(apply_in_bulk(request, plan.route, call), plan)
 
 
 def apply_and_merge(
@@ -46,15 +49,16 @@ def apply_and_merge(
     """A function of parts of each key, whose results are merged by key."""
     if not _in_bulk(request):
         plan = request.needing(Need.WHOLE_KEY).plan()
-        return apply_by_spark(request, plan.route, call, merge)
-    return merge_in_bulk(request, decided(request, call, merge, hints).route, call, merge)
+        return explained(apply_by_spark(request, plan.route, call, merge), plan)
+    plan = decided(request, call, merge, hints)
+    return explained(merge_in_bulk(request, plan.route, call, merge), plan)
 
 
 def apply_to_pairs(left: RoutingRequest, right: RoutingRequest, call: UserCall) -> DataFrame:
     """A function of all rows of each key, of both sides."""
     plan = plan_pair(left.needing(Need.WHOLE_KEY), right)
     apply = cogroup_in_bulk if _in_bulk(left) else cogroup_by_spark
-    return apply(left, right, plan.route, call)
+    return explained(apply(left, right, plan.route, call), plan)
 
 
 def decided(

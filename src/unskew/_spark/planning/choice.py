@@ -7,14 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from unskew._spark.frames.keys import KeyColumns, content_hash
+from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.frames.physical_plan import is_replayable
 from unskew._spark.planning.forecast import Forecast, forecast
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
-from unskew._spark.routing.route import Route
+from unskew._spark.routing.route import Draw, Route
 from unskew.partitioners import (
     KeyGrouping,
     Need,
@@ -24,7 +23,6 @@ from unskew.partitioners import (
     need_of,
     scheme_named,
 )
-from unskew.partitioners.contract import KeyHashes
 from unskew.partitioners.serialization import build
 from unskew.partitioners.split_planning import plan_split
 from unskew.partitioners.whole_planning import plan_whole_keys
@@ -75,8 +73,9 @@ def route_for(
 ) -> tuple[Route, Forecast]:
     """Native where possible, unless drawing parts by hash would raise max/mean by over 1.5 %.
 
-    Then each task counts its rows instead, if they are read in a fixed order. Rows that are alike
-    cannot be told apart by a hash of their content: they are drawn by position.
+    Then each task counts its rows instead, if they are read in a fixed order. Rows may be alike, so
+    that a hash of their content could not tell them apart: where the order is fixed they are drawn
+    by position, which costs nothing; elsewhere only if they have no column beside the key.
     """
     route = Route.of(partitioner)
     static = partitioner.static
@@ -85,11 +84,12 @@ def route_for(
         return route, counted
     drawn = forecast(profile, partitioner, capacities, drawn=True)
     noisy = drawn.max_over_mean > counted.max_over_mean + _DRAW_COST
-    if noisy and is_replayable(rows):
+    in_order = is_replayable(rows)
+    if noisy and in_order:
         return Route.of(partitioner, "online"), counted
-    if _rows_differ(rows, key, static.cut):
-        return route, drawn
-    return Route.of(partitioner, "native", "position"), drawn
+    alike = set(rows.columns) <= set(key.column_names)
+    draw: Draw = "position" if in_order or alike else "content"
+    return Route.of(partitioner, "native", draw), drawn
 
 
 def whole_keys(profile: KeyProfile, settings: PlanSettings) -> RoutingTable:
@@ -142,16 +142,3 @@ def _whole(profile: KeyProfile, settings: PlanSettings, hashed: float) -> Choice
         f"{routes.keys.size} keys brings it to {level:.2f}{bound}"
     )
     return Choice(routes, why)
-
-
-def _rows_differ(rows: DataFrame, key: KeyColumns, cut: KeyHashes) -> bool:
-    """Whether the first rows of the keys that are cut can be told apart by their content."""
-    first = rows.select(key.hash.alias("key"), content_hash(rows).alias("content"))
-    seen = (
-        first.where(F.col("key").isin(cut.view(np.int64).tolist()))
-        .limit(20_000)
-        .groupBy("key")
-        .agg(F.count(F.lit(1)).alias("rows"), F.count_distinct("content").alias("different"))
-        .collect()
-    )
-    return all(row["different"] >= 0.9 * row["rows"] for row in seen)

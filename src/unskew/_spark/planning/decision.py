@@ -8,7 +8,6 @@ weighed.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +19,7 @@ from unskew._spark.planning.choice import route_for
 from unskew._spark.planning.cost_model import FunctionCost
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
+from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.side_jobs import beside
@@ -27,8 +27,6 @@ from unskew._spark.planning.statistics import KeyProfile, profile_keys
 from unskew._spark.planning.ways import Job, Way
 from unskew._spark.planning.work import KeyWork
 from unskew._spark.routing.route import Route
-
-_log = logging.getLogger("unskew")
 
 PILOT_SECONDS = 1.0
 """How long a pilot may take, and a pass for statistics unless the job is long."""
@@ -127,6 +125,7 @@ class Question:
         """The input is costly to compute: it is read once, and no pass tells of its keys."""
         why = "the input is costly to compute, so that it is read once and its keys are not counted"
         if self.merges:
+            tell(f"in-place: {why}")
             return self.request.made(Route.in_place(self.workers or machine.slots), why)
         return self.request.left_to_spark(why)
 
@@ -155,7 +154,7 @@ class Question:
         others = ", ".join(f"{each.name} {each.seconds:.1f} s" for each in ways if each is not way)
         why = f"{way.seconds:.1f} s expected" + (f" ({others})" if others else "")
         why += f"; {found.cost}"
-        _log.info("%s: %s", way.name, why)
+        tell(f"{way.name}, {why}")
         request, route = self.request, way.route
         if profile is not None and not (route.plain or route.stays):
             counted = replace(profile, workers=route.workers, loads=_on(profile, route.workers))

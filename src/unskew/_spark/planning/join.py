@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unskew._spark.planning.choice import GOOD_ENOUGH, whole_keys
+from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import MEASURED, RoutingRequest
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
@@ -17,8 +17,6 @@ from unskew.partitioners import PlannedSplit
 from unskew.partitioners.serialization import build
 from unskew.partitioners.split_planning import plan_split, planned_loads
 from unskew.partitioners.static import SplitTable
-
-_log = logging.getLogger("unskew")
 
 _NO_KEYS = SplitTable.empty()
 
@@ -95,7 +93,7 @@ def plan_join_routes(
 
 def leave_join_to_spark(request: RoutingRequest, why: str) -> JoinPlan:
     """A plan that leaves the join to Spark; the reason is logged."""
-    _log.info("plain Spark: %s", why)
+    tell(f"plain Spark: {why}")
     side = SideRoute(Route.to_spark(request.workers))
     return JoinPlan(request.key.names, side, side, why, plain=True)
 
@@ -136,7 +134,7 @@ def _split(
         f"planned, {int((cut & by_left).sum())} split on the left and "
         f"{int((cut & ~by_left).sum())} on the right"
     )
-    _log.info("planned-split join: %s", why)
+    tell(f"planned-split join: {why}")
     return JoinPlan(
         request.key.names,
         _side(left.workers, table, copied=cut & ~by_left),

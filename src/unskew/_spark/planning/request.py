@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +11,7 @@ from pyspark.sql.types import StructField
 
 from unskew._spark.frames.keys import KeyColumns, place_of
 from unskew._spark.planning.choice import choose, route_for
+from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
@@ -21,8 +21,6 @@ from unskew.partitioners import PLANNED, Need, check_legal
 from unskew.partitioners.contract import check_workers, need_named
 from unskew.partitioners.serialization import build
 from unskew.partitioners.split_planning import TABLE
-
-_log = logging.getLogger("unskew")
 
 MEASURED = ("auto", *PLANNED)
 """Schemes that are made from the frequencies of the keys."""
@@ -125,7 +123,7 @@ class RoutingRequest:
         route, expected = route_for(
             self.rows, self.key, profile, choice.partitioner, self.settings.capacities
         )
-        _log.info("%s: %s", choice.partitioner.scheme, choice.why)
+        tell(f"{choice.partitioner.scheme}: {choice.why}")
         route = replace(route, plain=choice.plain)
         return self.made(route, choice.why, profile.rows, expected, profile.method)
 
@@ -135,7 +133,7 @@ class RoutingRequest:
 
     def left_to_spark(self, why: str) -> Plan:
         """A plan that leaves the rows to Spark; the reason is logged."""
-        _log.info("plain Spark: %s", why)
+        tell(f"plain Spark: {why}")
         return self.made(Route.to_spark(self.workers), why)
 
     def _unmeasured(self, scheme: str) -> Plan:

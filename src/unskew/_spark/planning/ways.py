@@ -15,6 +15,7 @@ from unskew._spark.planning.work import KeyWork
 from unskew._spark.routing.route import IN_PLACE, Route
 from unskew.partitioners import KeyGrouping, Partitioner, PlannedSplit, RoutingTable
 from unskew.partitioners.split_planning import plan_split, planned_loads
+from unskew.partitioners.whole_planning import plan_whole_keys
 
 MORE = 4
 """More tasks than slots, so that a slot which is free early takes another."""
@@ -121,16 +122,13 @@ class Job:
 
     def _table(self, workers: int) -> Way:
         keys, seconds, rest = self.work.keys, self.work.seconds, self.work.rest_on(workers)
-        table = plan_split(
-            keys,
-            seconds,
-            rest,
-            epsilon=self.settings.epsilon,
-            table=self.settings.table,
-            whole=True,
+        settings = self.settings
+        routes = plan_whole_keys(
+            keys, seconds, rest, epsilon=settings.epsilon, table=settings.table
         )
-        loads = planned_loads(table, keys, seconds, rest)
-        routes = RoutingTable(workers, table.keys, table.owners)
+        static = routes.static
+        assert static is not None  # A table does not learn.
+        loads = planned_loads(static.table, keys, seconds, rest, static.arcs)
         return self._routed(RoutingTable.scheme, routes, loads)
 
     def _split(self, workers: int) -> Way:

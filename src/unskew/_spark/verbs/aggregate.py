@@ -14,11 +14,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.engine.aggregation_plan import AggregationPlan
+from unskew._spark.engine.group_functions import decided
 from unskew._spark.engine.spark_rules import WorkerSettings
 from unskew._spark.engine.stages import merge_in_bulk
 from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
 from unskew._spark.frames.grouping import aggregate_by, keys_are_shown, shown
 from unskew._spark.frames.keys import column
+from unskew._spark.planning.cost_model import CostHints
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import IN_PLACE
 from unskew.aggregates import Aggregate
@@ -29,12 +31,13 @@ def aggregated(
     request: RoutingRequest,
     columns: Sequence[Column | Aggregate],
     named: Mapping[str, Column | Aggregate],
+    hints: CostHints,
 ) -> DataFrame:
     """One row for each key: its columns, then the aggregates."""
     rows, key = request.rows, request.key
     plan = AggregationPlan.of(rows, key.column_names, columns, named)
     if not plan.in_spark:
-        return _in_python(plan, request)
+        return _in_python(plan, request, hints)
     if request.scheme in ("auto", IN_PLACE) or not plan.key:
         request.left_to_spark("it combines these aggregates before the shuffle")
         return _named(rows.groupBy(*plan.keys).agg(*plan.whole()), request)
@@ -49,7 +52,7 @@ def aggregated(
     return _named(partial.groupBy(*plan.keys).agg(*plan.merged()), request)
 
 
-def _in_python(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
+def _in_python(plan: AggregationPlan, request: RoutingRequest, hints: CostHints) -> DataFrame:
     if not plan.key:
         functions = plan.functions()
         done = plan.rows.agg(functions.whole(functions.input).alias(plan.state))
@@ -58,7 +61,8 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
     schema = state_schema(request.key, states)
     fold = FoldCall(states, tuple(range(len(states.columns))), schema, settings)
     slim = _only(request, states.columns)
-    done = merge_in_bulk(slim, slim.plan().route, fold, FinishCall(states, schema, settings))
+    finish = FinishCall(states, schema, settings)
+    done = merge_in_bulk(slim, decided(slim, fold, finish, hints).route, fold, finish)
     results = plan.results(column("results"))
     if not keys_are_shown(plan.rows):
         return done.select(*results)

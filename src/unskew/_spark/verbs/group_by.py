@@ -88,7 +88,7 @@ class Grouped:
         Takes unskew's aggregates (`count`, `top_k` …), a user's own, and Spark's, as columns.
         What Spark combines before its shuffle is left to Spark, unless a scheme is asked for.
         """
-        return aggregated(self.request, columns, named)
+        return aggregated(self.request, columns, named, self.hints)
 
     def applyInArrow(  # noqa: N802
         self, func: Function, schema: StructType | str, merge: Function | None = None

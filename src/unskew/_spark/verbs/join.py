@@ -20,6 +20,7 @@ from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import check_rows
 from unskew._spark.frames.physical_plan import physical_plan
 from unskew._spark.planning.join import JoinPlan, leave_join_to_spark, plan_join_routes
+from unskew._spark.planning.notices import explained
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import place
@@ -80,7 +81,8 @@ def join(
         The rows of `left.join(right, on, how)`, in any order.
     """
     asked = _Join.of(left, right, on, how, workers, scheme, settings)
-    return asked.run(asked.plan())
+    plan = asked.plan()
+    return explained(asked.run(plan), plan)
 
 
 def plan_join(

@@ -1,0 +1,79 @@
+"""What was decided: one line where a user looks, and the whole plan behind a result."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from pyspark.sql import DataFrame
+
+from unskew.errors import ParameterError, ParameterTypeError
+
+_log = logging.getLogger("unskew")
+
+_silent = False
+
+
+class Explained(Protocol):
+    """A plan that can say what it does."""
+
+    def explain(self) -> None:
+        """Print it."""
+        ...
+
+
+_plans: WeakKeyDictionary[DataFrame, Explained] = WeakKeyDictionary()
+
+
+def tell(line: str) -> None:
+    """Print a line in an interactive shell or notebook, and log it."""
+    _log.info("%s", line)
+    if not _silent and _is_interactive():
+        print(f"unskew: {line}")
+
+
+def verbose(on: bool = True) -> None:
+    """Whether decisions are printed in interactive shells and notebooks; they are by default.
+
+    Elsewhere they are logged only, by the logger "unskew" at level INFO.
+
+    Parameters
+    ----------
+    on : bool
+        False silences them.
+    """
+    global _silent
+    if not isinstance(on, bool):
+        raise ParameterTypeError("on", on, "True or False")
+    _silent = not on
+
+
+def explain(result: DataFrame) -> None:
+    """Print how a DataFrame that a verb of unskew returned will run, and why.
+
+    Parameters
+    ----------
+    result : DataFrame
+        What the verb returned, as it is: another DataFrame made of it has no plan of its own.
+    """
+    if not isinstance(result, DataFrame):
+        raise ParameterTypeError("result", result, "a DataFrame that a verb of unskew returned")
+    plan = _plans.get(result)
+    if plan is None:
+        raise ParameterError(
+            "this DataFrame has no plan of unskew's; give what groupBy(...).applyInArrow, "
+            "applyInPandas or join returned, before anything is done with it"
+        )
+    plan.explain()
+
+
+def explained(result: DataFrame, plan: Explained) -> DataFrame:
+    """Keep the plan behind a result as long as the result is there."""
+    _plans[result] = plan
+    return result
+
+
+def _is_interactive() -> bool:
+    return hasattr(sys, "ps1") or "ipykernel" in sys.modules

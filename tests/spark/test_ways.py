@@ -1,0 +1,136 @@
+"""Every way to run a group function gives plain Spark's rows, and "auto" never asks too much."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import functions as F
+from tests.effort import few_jobs
+
+import unskew
+from unskew.errors import NeedError, ParameterError
+from unskew.testing import assert_same_result
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = "key string, n bigint, total bigint"
+MERGING = ("in-place", "planned-split", "kg", "auto")
+
+
+@pytest.fixture(scope="module")
+def rows(spark):
+    key = F.when(F.col("id") % 3 == 0, "hot").when(F.col("id") % 7 == 0, None)
+    key = key.otherwise(F.concat(F.lit("k"), F.col("id") % 40))
+    return spark.range(0, 600, 1, 5).select(key.alias("key"), "id")
+
+
+def summed(table: pa.Table) -> pa.Table:
+    key = table.column("key").slice(0, 1)
+    total = sum(table.column("id").to_pylist())
+    return pa.table({"key": key, "n": [table.num_rows], "total": [total]})
+
+
+def added(parts: pa.Table) -> pa.Table:
+    key = parts.column("key").slice(0, 1)
+    counts, totals = (sum(parts.column(name).to_pylist()) for name in ("n", "total"))
+    return pa.table({"key": key, "n": [counts], "total": [totals]})
+
+
+@pytest.fixture(scope="module")
+def reference(rows):
+    return rows.groupBy("key").applyInArrow(summed, SCHEMA)
+
+
+@pytest.mark.parametrize("way", MERGING)
+def test_merged_results_are_those_of_whole_groups(rows, reference, way):
+    grouped = unskew.groupBy(rows, "key", scheme=way, workers=3)
+    assert_same_result(grouped.applyInArrow(summed, SCHEMA, merge=added), reference)
+
+
+@few_jobs
+@given(parts=st.integers(1, 5), keys=st.integers(1, 30), size=st.integers(0, 60))
+def test_partial_results_in_place(spark, parts, keys, size):
+    rows = spark.range(0, size, 1, parts).select(
+        F.concat(F.lit("k"), F.col("id") % keys).alias("key"), "id"
+    )
+    ours = unskew.groupBy(rows, "key", scheme="in-place").applyInArrow(summed, SCHEMA, merge=added)
+    assert_same_result(ours, rows.groupBy("key").applyInArrow(summed, SCHEMA))
+
+
+def test_aggregates_in_place(rows):
+    ours = unskew.groupBy(rows, "key", scheme="in-place").agg(top=unskew.top_k("id", 1))
+    plain = unskew.groupBy(rows, "key", scheme="kg").agg(top=unskew.top_k("id", 1))
+    assert ours.count() == plain.count()
+
+
+def test_in_place_moves_no_row(rows):
+    made = unskew.groupBy(rows, "key", scheme="in-place").applyInArrow(summed, SCHEMA, merge=added)
+    plan = made._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("Exchange") == 1
+
+
+def test_whole_keys_are_not_cut_in_place(rows):
+    with pytest.raises(NeedError, match="give applyInArrow or applyInPandas a merge function"):
+        unskew.groupBy(rows, "key", scheme="in-place").applyInArrow(summed, SCHEMA)
+    with pytest.raises(ParameterError, match="moves no row"):
+        unskew.repartition(rows, "key", 4, scheme="in-place", need="mergeable")
+
+
+def test_a_plan_in_place_survives_json(rows, reference):
+    plan = unskew.plan(rows, "key", 4, scheme="in-place")
+    again = unskew.Plan.from_json(plan.to_json())
+    assert again == plan
+    ours = unskew.groupBy(rows, "key", scheme=again).applyInArrow(summed, SCHEMA, merge=added)
+    assert_same_result(ours, reference)
+
+
+def test_a_function_that_fails_in_the_pilot_fails_in_the_job_only(rows):
+    def fails(table):
+        raise ValueError("no such thing")
+
+    made = unskew.groupBy(rows, "key").applyInArrow(fails, SCHEMA)
+    with pytest.raises(Exception, match="no such thing"):
+        made.collect()
+
+
+def test_a_function_with_side_effects_is_not_called_before_the_job(rows, tmp_path):
+    marks = str(tmp_path)
+
+    def marking(table):
+        Path(marks, uuid.uuid4().hex).touch()
+        return summed(table)
+
+    made = unskew.groupBy(rows, "key", pilot=False).applyInArrow(marking, SCHEMA)
+    assert not list(tmp_path.iterdir())
+    assert made.count() == len(list(tmp_path.iterdir()))
+
+
+def test_a_costly_input_is_read_once(spark, rows, tmp_path, caplog):
+    marks = str(tmp_path)
+
+    def costly(batches):
+        Path(marks, uuid.uuid4().hex).touch()
+        yield from batches
+
+    behind = rows.mapInArrow(costly, rows.schema)
+    with caplog.at_level(logging.INFO, "unskew"):
+        made = unskew.groupBy(behind, "key").applyInArrow(summed, SCHEMA, merge=added)
+    assert not list(tmp_path.iterdir())
+    assert_same_result(made, rows.groupBy("key").applyInArrow(summed, SCHEMA))
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+@pytest.mark.parametrize("given_cost", [0.0, 0.5])
+def test_a_hint_decides_without_a_pilot(rows, reference, given_cost):
+    def never(table):
+        assert table.num_rows
+        return summed(table)
+
+    grouped = unskew.groupBy(rows, "key", seconds_per_row=given_cost)
+    assert_same_result(grouped.applyInArrow(never, SCHEMA, merge=added), reference)
