@@ -16,7 +16,7 @@ from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.frames.physical_plan import check_stream_order
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import MEASURED, RoutingRequest, plan
-from unskew._spark.routing.route import Route
+from unskew._spark.routing.route import IN_PLACE, Lowering, Route
 from unskew.errors import ParameterError
 from unskew.partitioners import KeyGrouping, Need
 from unskew.partitioners.serialization import build
@@ -65,6 +65,10 @@ class StreamRequest:
         settings: Mapping[str, Any],
     ) -> StreamRequest:
         """Check everything that can be checked before the query starts."""
+        if (scheme.route.name if isinstance(scheme, Plan) else scheme) == IN_PLACE:
+            raise ParameterError(
+                f"scheme={IN_PLACE!r} is for batches; name a scheme that places the rows"
+            )
         _check_history(history, scheme, settings)
         routed = [name for name in key if history is None or name in history.columns]
         if isinstance(scheme, Plan) and set(scheme.key) <= set(key):
@@ -121,8 +125,11 @@ class StreamRequest:
             # Aggregates in Python have no plain form on a stream; by hash they are as good.
             return Route.of(KeyGrouping(made.workers)), f"{why} (keys are level)"
         if made.route.draw == "position":
-            # Spark does not number the rows of a stream; a task can.
-            return self._checked(Route.of(made.partitioner, "online")), why
+            # Spark does not number the rows of a stream; a task can, where all that they have is
+            # their key.
+            alike = set(self.request.rows.columns) <= set(self.request.key.column_names)
+            lowering: Lowering = "online" if alike else made.lowering
+            return self._checked(Route.of(made.partitioner, lowering)), why
         return self._checked(made.route), why
 
     def _checked(self, route: Route) -> Route:
