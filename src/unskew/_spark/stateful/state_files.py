@@ -8,16 +8,15 @@ without rows needs no file.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
 
+from unskew._spark.frames.arrow_files import file_system
 from unskew._spark.frames.checksums import PartFile
 from unskew._spark.frames.files import DamagedFileError
 from unskew.errors import StateError
@@ -28,9 +27,6 @@ LEAST, MOST = -(1 << 63), (1 << 63) - 1
 """The range of hashes."""
 
 _CHUNK = 8192  # Rows that are Python objects at a time.
-
-# Hadoop's names of stores that Arrow knows by another.
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +106,7 @@ class Storage:
         return reader
 
     def _opened(self) -> tuple[fs.FileSystem, str]:
-        return _file_system(self.folder)
-
-
-@functools.lru_cache(maxsize=16)
-def _file_system(folder: str) -> tuple[fs.FileSystem, str]:
-    scheme = urlsplit(folder).scheme
-    if scheme in ("", "file"):
-        # Hadoop writes file:/folder, with spaces as they are.
-        return fs.LocalFileSystem(), "/" + folder.removeprefix("file:").lstrip("/")
-    system, root = fs.FileSystem.from_uri(_SCHEMES.get(scheme, scheme) + folder[len(scheme) :])
-    return system, root
+        return file_system(self.folder)
 
 
 def _encoded(table: pa.Table) -> pa.Buffer:
