@@ -1,0 +1,205 @@
+"""The memory from run to run: what the function of a job took by key, in a folder for each job.
+
+A job's folder holds a summary of its last run, and a folder for each run whose parts were not put
+together yet. Files appear whole or not at all, and a file that vanishes was put together by another
+driver: several drivers may use one memory. Nothing that is found or missing here is ever fatal.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pyspark.sql import SparkSession
+
+from unskew._spark.frames.arrow_files import ArrowFolder
+from unskew._spark.frames.files import is_connect
+from unskew._spark.planning.record_bytes import from_bytes, to_bytes
+from unskew._spark.planning.run_records import (
+    MOST_BYTES,
+    IncompleteRunError,
+    RecordPlace,
+    Run,
+    new_run,
+    read_run,
+    runs,
+)
+from unskew._spark.planning.work_record import WorkRecord
+from unskew.errors import InputError, ParameterError, ParameterTypeError
+
+SETTING = "spark.unskew.memory"
+"""The setting of a session that names the folder."""
+
+_SUMMARY = "summary"
+_PENDING = 2  # Runs that are kept although tasks of them are missing: they may still be running.
+_DROP = 0.5  # A run with a smaller share of the rows of the run before was likely cut short.
+
+_log = logging.getLogger("unskew")
+
+_UNSET = ""
+_chosen: str | None = _UNSET
+
+
+def remember(path: str | os.PathLike[str] | None) -> None:
+    """Keep what jobs learn while they run, for their next run.
+
+    A job writes down which keys were heavy, and what its function took for them. Its next run
+    plans with that: it needs no pass over the rows, and levels seconds instead of rows.
+
+    Parameters
+    ----------
+    path : str, path or None
+        A folder that the driver and all executors reach, on any file system that `pyarrow.fs`
+        knows (file, hdfs, s3, gs, abfs); without a scheme, on Spark's default file system. None
+        keeps and reads nothing, whatever the setting `spark.unskew.memory` of the session says.
+
+    Examples
+    --------
+    >>> import unskew
+    >>> unskew.remember("s3://bucket/unskew")  # doctest: +SKIP
+    >>> unskew.remember(None)  # doctest: +SKIP
+    """
+    global _chosen
+    if path is not None:
+        if not isinstance(path, str | os.PathLike):
+            raise ParameterTypeError("path", path, "a folder or None")
+        path = os.fspath(path)
+        if not path:
+            raise ParameterError("path='' names no folder; give one, or None to remember nothing")
+    _chosen = path
+
+
+class Recalled(NamedTuple):
+    """What is known of the last run of a job."""
+
+    record: WorkRecord
+    same_function: bool
+    """Whether its seconds are those of the function as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory in one folder."""
+
+    folder: str
+
+    @classmethod
+    def of(cls, session: SparkSession) -> Memory | None:
+        """The memory that `remember` or the session chose; None if there is none."""
+        path = _chosen
+        if path == _UNSET:
+            path = session.conf.get(SETTING, None)
+        return cls(_qualified(session, path)) if path else None
+
+    def start_run(self, job: str, fingerprint: str, tasks: int | None = None) -> RecordPlace | None:
+        """Where the tasks of a new run write; None if there is no writing here."""
+        folder = self._job(job)
+        try:
+            folder.make()
+        except OSError as error:
+            _warn_once(f"the memory {folder.folder} cannot be written: {_in_short(error)}")
+            return None
+        return RecordPlace(folder.path(new_run()), fingerprint, tasks)
+
+    def recall(self, job: str, fingerprint: str) -> Recalled | None:
+        """What is known of the last run of a job whose tasks all finished; None if nothing is."""
+        folder = self._job(job)
+        try:
+            record = _recalled(folder)
+        except OSError as error:
+            _warn_once(f"the memory {folder.folder} cannot be read: {_in_short(error)}")
+            return None
+        if record is None:
+            return None
+        same = bool(fingerprint) and record.fingerprint == fingerprint
+        if not same:
+            _note_once(
+                f"the function of {job} has changed since its recorded run: its rows by key are "
+                "used, its seconds are not"
+            )
+        return Recalled(record, same)
+
+    def _job(self, job: str) -> ArrowFolder:
+        return ArrowFolder(f"{self.folder.rstrip('/')}/{job}")
+
+
+def _recalled(folder: ArrowFolder) -> WorkRecord | None:
+    pending = runs(folder.names())
+    found = [(run, read) for run in pending if (read := _read(folder, run))]
+    # Read behind the runs: a run that another driver removes meanwhile is in the summary.
+    summary = _summary(folder)
+    for place, (run, read) in enumerate(found):
+        before = found[place + 1][1].record if place + 1 < len(found) else summary
+        if read.certain or before is None or read.record.rows >= _DROP * before.rows:
+            _put_together(folder, read.record, [each for each in pending if each <= run])
+            return read.record
+    _removed(folder, pending[_PENDING:])
+    return summary
+
+
+def _read(folder: ArrowFolder, run: str) -> Run | None:
+    try:
+        return read_run(folder, run)
+    except IncompleteRunError as error:
+        _log.debug("run %s of %s is not used: %s", run, folder.folder, error)
+    except InputError as error:
+        _warn_once(f"ignored a run of which a file is damaged: {error}")
+    return None
+
+
+def _summary(folder: ArrowFolder) -> WorkRecord | None:
+    try:
+        return from_bytes(folder.read(_SUMMARY, MOST_BYTES))
+    except FileNotFoundError:
+        return None
+    except (InputError, OSError) as error:
+        _warn_once(f"ignored a damaged file: {folder.path(_SUMMARY)}: {_in_short(error)}")
+        return None
+
+
+def _put_together(folder: ArrowFolder, record: WorkRecord, done: list[str]) -> None:
+    try:
+        folder.replace(_SUMMARY, to_bytes(record))
+    except OSError as error:
+        _warn_once(f"{folder.path(_SUMMARY)} cannot be written: {_in_short(error)}")
+        return
+    _removed(folder, done)
+
+
+def _removed(folder: ArrowFolder, names: list[str]) -> None:
+    for name in names:
+        try:
+            folder.remove(name)
+        except OSError as error:
+            _log.debug("%s cannot be removed: %s", folder.path(name), error)
+
+
+def _qualified(session: SparkSession, path: str) -> str:
+    """A path with its file system, as Spark reads paths: tasks do not know Spark's default."""
+    if urlsplit(path).scheme:
+        return path
+    if not is_connect(session):
+        java: Any = session.sparkContext._jsc
+        default = str(java.hadoopConfiguration().get("fs.defaultFS"))
+        if urlsplit(default).scheme not in ("", "file"):
+            return default.rstrip("/") + "/" + path.lstrip("/")
+    return str(Path(path).expanduser().absolute())
+
+
+def _in_short(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+@functools.lru_cache(maxsize=256)
+def _warn_once(message: str) -> None:
+    _log.warning(message)
+
+
+@functools.lru_cache(maxsize=256)
+def _note_once(message: str) -> None:
+    _log.info(message)

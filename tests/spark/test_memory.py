@@ -1,0 +1,359 @@
+"""The memory from run to run: what is recalled, and what nothing can break."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import unskew
+from unskew._spark.planning import memory as module
+from unskew._spark.planning.memory import SETTING, Memory
+from unskew._spark.planning.record_bytes import to_bytes
+from unskew._spark.planning.run_records import Part, new_run, part_bytes, part_of
+from unskew._spark.planning.work_record import WorkRecord
+from unskew.errors import InputError, ParameterError
+
+
+@pytest.fixture(autouse=True)
+def _told_anew():
+    module._warn_once.cache_clear()
+    module._note_once.cache_clear()
+
+
+@pytest.fixture
+def memory(tmp_path):
+    return Memory(str(tmp_path / "memory"))
+
+
+def record(seed=0, rows=100, keys=5, fingerprint="print"):
+    hashes = np.random.default_rng(seed).integers(0, 2**64, keys, dtype=np.uint64)
+    each = np.full(keys, rows // keys)
+    return WorkRecord.of(hashes, each, each / 8, fingerprint=fingerprint)
+
+
+def run(memory, records, tasks=None, job="job", stage=1):
+    place = memory.start_run(job, "print", tasks)
+    for partition, each in enumerate(records):
+        place.write(each, partition, stage)
+    return place
+
+
+def recalled(memory, job="job"):
+    found = memory.recall(job, "print")
+    return found and found.record
+
+
+def files(memory):
+    return sorted(
+        str(each.relative_to(memory.folder)) for each in Path(memory.folder).rglob("*")
+        if each.is_file()
+    )  # fmt: skip
+
+
+def warnings(caplog):
+    return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+
+
+def test_a_job_that_never_ran_is_not_known(memory, caplog):
+    assert memory.recall("job", "print") is None
+    assert warnings(caplog) == []
+    assert not Path(memory.folder).exists()
+
+
+@pytest.mark.parametrize("tasks", [None, 3])
+def test_the_parts_of_a_run_become_one_summary(memory, tasks):
+    parts = [record(seed) for seed in range(3)]
+    run(memory, parts, tasks)
+    for _ in range(2):
+        assert recalled(memory) == WorkRecord.merged(parts)
+        assert files(memory) == ["job/summary"]
+
+
+def test_the_newest_run_counts_and_older_ones_go(memory):
+    run(memory, [record(1)])
+    run(memory, [record(2)])
+    assert recalled(memory) == record(2)
+    run(memory, [record(3)])
+    assert recalled(memory) == record(3)
+    assert files(memory) == ["job/summary"]
+
+
+def test_jobs_are_apart(memory):
+    run(memory, [record(1)], job="one")
+    run(memory, [record(2)], job="two")
+    assert recalled(memory, "one") == record(1)
+    assert recalled(memory, "two") == record(2)
+
+
+def test_an_attempt_takes_the_place_of_another(memory):
+    place = run(memory, [record(1), record(2)], tasks=2)
+    place.write(record(3), 1, 1)
+    assert recalled(memory) == WorkRecord.merged([record(1), record(3)])
+
+
+def test_a_run_of_which_tasks_are_missing_is_not_used(memory):
+    run(memory, [record(1)], tasks=2)
+    assert recalled(memory) is None
+    run(memory, [record(2), record(3)], tasks=2)
+    good = WorkRecord.merged([record(2), record(3)])
+    assert recalled(memory) == good
+    late = run(memory, [record(4)], tasks=2)
+    assert recalled(memory) == good
+    late.write(record(5), 1, 1)
+    assert recalled(memory) == WorkRecord.merged([record(4), record(5)])
+
+
+def test_a_known_number_of_tasks_may_have_few_rows(memory):
+    run(memory, [record(1, rows=10_000)], tasks=1)
+    assert recalled(memory).rows == 10_000
+    run(memory, [record(1, rows=10)], tasks=1)
+    assert recalled(memory).rows == 10
+
+
+def test_a_drop_in_rows_counts_when_it_repeats(memory):
+    run(memory, [record(1, rows=1000)])
+    assert recalled(memory).rows == 1000
+    run(memory, [record(1, rows=100)])
+    assert recalled(memory).rows == 1000
+    run(memory, [record(1, rows=90)])
+    assert recalled(memory).rows == 90
+    assert files(memory) == ["job/summary"]
+
+
+def test_a_dataframe_that_is_run_again_counts_once(memory):
+    place = run(memory, [record(seed) for seed in range(4)], stage=3)
+    for partition in range(2):  # Spark has joined small partitions this time.
+        place.write(record(10 + partition, rows=200), partition, 9)
+    assert recalled(memory) == WorkRecord.merged([record(10, rows=200), record(11, rows=200)])
+
+
+def test_runs_that_never_finish_do_not_add_up(memory):
+    for seed in range(10):
+        run(memory, [record(seed)], tasks=2)
+        assert recalled(memory) is None
+        assert len(files(memory)) <= 3
+
+
+def test_a_job_takes_less_than_a_megabyte(memory):
+    many = [record(seed, rows=400_000, keys=400_000 // 8) for seed in range(8)]
+    for _ in range(3):
+        place = memory.start_run("job", "print", tasks=8)
+        for partition, each in enumerate(many):
+            low, high = np.uint64(partition << 61), np.uint64(61)
+            moved = (each.keys >> np.uint64(3)) | low
+            assert (moved >> high == partition).all()
+            rest = np.zeros(1024)
+            rest[partition * 128 : (partition + 1) * 128] = 5
+            part = WorkRecord(
+                moved, each.key_rows, each.key_seconds, each.key_calls, rest, rest, rest
+            )
+            place.write(WorkRecord.merged([part], place.most_keys), partition, 1)
+        assert sum((Path(memory.folder) / each).stat().st_size for each in files(memory)) < 1 << 20
+        memory.recall("job", "print")
+    assert files(memory) == ["job/summary"]
+
+
+def test_a_changed_function_is_told_once(memory, caplog):
+    caplog.set_level("INFO", "unskew")
+    run(memory, [record(1)])
+    for _ in range(2):
+        found = memory.recall("job", "other")
+        assert found.record == record(1)
+        assert not found.same_function
+    assert [each.getMessage() for each in caplog.records] == [
+        "the function of job has changed since its recorded run: its rows by key are used, its "
+        "seconds are not"
+    ]
+
+
+HARM = {
+    "empty": lambda path: path.write_bytes(b""),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "changed": lambda path: path.write_bytes(path.read_bytes()[:-1] + b"\xff"),
+    "foreign": lambda path: path.write_bytes(b"PAR1 something else"),
+    "huge": lambda path: os.truncate(path, 1 << 40),
+    "folder": lambda path: (path.unlink(), path.mkdir()),
+    "pipe": lambda path: (path.unlink(), os.mkfifo(path)),
+    "forbidden": lambda path: (path.unlink(), path.symlink_to("/proc/self/mem")),
+}
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_a_damaged_summary_is_ignored_with_one_warning(memory, caplog, harm):
+    run(memory, [record(1)])
+    recalled(memory)
+    path = Path(memory.folder) / "job/summary"
+    HARM[harm](path)
+    for _ in range(2):
+        assert recalled(memory) is None
+    (told,) = warnings(caplog)
+    assert str(path) in told
+    if harm != "folder":
+        run(memory, [record(2)])
+        assert recalled(memory) == record(2)
+        assert recalled(memory) == record(2)
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_a_run_with_a_damaged_part_is_ignored_with_one_warning(memory, caplog, harm):
+    run(memory, [record(1), record(2)])
+    good = recalled(memory)
+    place = run(memory, [record(3), record(4)])
+    path = Path(place.folder) / "part-1"
+    HARM[harm](path)
+    for _ in range(2):
+        assert recalled(memory) == good
+    (told,) = warnings(caplog)
+    assert str(path) in told
+
+
+def test_every_changed_byte_of_a_part_is_noticed():
+    content = part_bytes(Part(1, 2, None, record(1, keys=2)))
+    assert part_of(content) == Part(1, 2, None, record(1, keys=2))
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x10
+        with pytest.raises(InputError):
+            part_of(bytes(damaged))
+    for size in range(len(content)):
+        with pytest.raises(InputError):
+            part_of(content[:size])
+
+
+def test_files_of_others_are_left_alone(memory, tmp_path):
+    place = run(memory, [record(1)])
+    job = Path(memory.folder) / "job"
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/precious").write_text("keep")
+    (job / "notes.txt").write_text("mine")
+    (job / "20260101").mkdir()
+    (Path(place.folder) / ".part-0.crc").write_bytes(b"x")
+    (job / "20990101T000000000000-deadbeef").symlink_to(tmp_path / "elsewhere")
+    assert recalled(memory) == record(1)
+    run(memory, [record(2)])
+    assert recalled(memory) == record(2)
+    assert (job / "notes.txt").exists()
+    assert (tmp_path / "elsewhere/precious").read_text() == "keep"
+
+
+@pytest.mark.parametrize("folder", ["/dev/null", "/proc/nothing", "nonsense://where"])
+def test_a_folder_that_cannot_be_reached_is_told_once(folder, caplog):
+    for _ in range(2):
+        assert Memory(folder).recall("job", "print") is None
+        assert Memory(folder).start_run("job", "print") is None
+    told = warnings(caplog)
+    assert all(f"the memory {folder}/job cannot be" in each for each in told)
+    assert sum("written" in each for each in told) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_still_read(memory, caplog, monkeypatch):
+    run(memory, [record(1)])
+
+    def refuse(*_):
+        raise PermissionError("read-only file system")
+
+    monkeypatch.setattr("unskew._spark.frames.arrow_files.ArrowFolder.replace", refuse)
+    for _ in range(2):
+        assert recalled(memory) == record(1)
+    (told,) = warnings(caplog)
+    assert "summary cannot be written: read-only file system" in told
+
+
+def test_files_that_another_driver_removes_are_no_damage(memory, caplog, monkeypatch):
+    run(memory, [record(1)])
+    good = recalled(memory)
+    run(memory, [record(2), record(3)])
+    read = module.ArrowFolder.read
+
+    def meanwhile(self, name, most):
+        if name.endswith("part-1"):
+            recall_of_another()
+        return read(self, name, most)
+
+    def recall_of_another():
+        monkeypatch.setattr(module.ArrowFolder, "read", read)
+        assert recalled(memory) != good
+
+    monkeypatch.setattr(module.ArrowFolder, "read", meanwhile)
+    assert recalled(memory) == WorkRecord.merged([record(2), record(3)])
+    assert warnings(caplog) == []
+
+
+def test_drivers_at_once_never_see_less_than_a_whole_run(memory, caplog):
+    whole = {WorkRecord.merged([record(seed), record(seed + 1)]) for seed in range(200)}
+    problems = []
+
+    def drive(number):
+        chosen = random.Random(number)
+        for _ in range(15):
+            seed = chosen.randrange(199)
+            run(memory, [record(seed), record(seed + 1)], tasks=2)
+            found = recalled(memory)
+            if found not in whole:
+                problems.append(found)
+
+    threads = [threading.Thread(target=drive, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert warnings(caplog) == []
+    assert recalled(memory) in whole
+    assert "job/summary" in files(memory)
+
+
+def test_runs_sort_by_time():
+    names = [new_run() for _ in range(100)]
+    assert len(set(names)) == 100
+    stamps = [name.partition("-")[0] for name in names]
+    assert stamps == sorted(stamps)
+
+
+class Session:
+    """The settings of a session of Spark Connect, which has no JVM to ask."""
+
+    __module__ = "pyspark.sql.connect.session"
+
+    def __init__(self, **settings):
+        self.conf = {name.replace("_", "."): value for name, value in settings.items()}
+
+
+def test_remember_goes_before_the_setting_of_the_session(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "_chosen", module._UNSET)
+    assert SETTING == "spark.unskew.memory"
+    assert Memory.of(Session()) is None
+    session = Session(spark_unskew_memory="s3a://bucket/memory")
+    assert Memory.of(session) == Memory("s3a://bucket/memory")
+    unskew.remember(str(tmp_path))
+    assert Memory.of(session) == Memory(str(tmp_path))
+    unskew.remember(tmp_path / "further")
+    assert Memory.of(session) == Memory(str(tmp_path / "further"))
+    unskew.remember(None)
+    assert Memory.of(session) is None
+
+
+def test_a_path_that_depends_on_the_working_directory_is_made_whole(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/somebody")
+    session = Session()
+    assert module._qualified(session, "memory") == str(tmp_path / "memory")
+    assert module._qualified(session, "~/memory") == "/home/somebody/memory"
+    assert module._qualified(session, "file:/memory") == "file:/memory"
+
+
+@pytest.mark.parametrize("path", [3, b"bytes", ["list"]])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(ParameterError, match="a folder or None"):
+        unskew.remember(path)
+    with pytest.raises(ParameterError, match="names no folder"):
+        unskew.remember("")
+
+
+def test_a_summary_is_small():
+    assert len(to_bytes(record(1, rows=400_000, keys=50_000))) < 200_000
