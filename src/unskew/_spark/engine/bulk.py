@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from unskew._spark.engine.calls import MOST_ROWS, GroupCall, Results, Side
 from unskew._spark.engine.cutting import Bundle, bundles, streamed
+from unskew._spark.engine.recording import Recording
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -92,6 +93,8 @@ class GroupTask:
 
     layout: Layout
     call: GroupCall
+    record: Recording | None = None
+    """Where to write what the calls took; None measures nothing."""
 
     def __call__(self, batches: Batches) -> Batches:
         """The results alone."""
@@ -121,12 +124,16 @@ class GroupTask:
 
     def _cut(self, batches: Batches) -> Iterator[Called]:
         collector, heads = self.call.collector(), []
+        recorder = self.record.start() if self.record else None
         size = 0  # A result may be a slice of its group, and keep all of it in memory.
         for bundle in bundles(batches, self.layout.cut_by, self.call.settings.limits):
             first = bundle.rows.take(pa.array(bundle.starts[:-1]))
             keys = [first.column(place) for place in self.layout.key]
             passed = 0
-            for group, result in enumerate(self.call.of_bundle(self.layout.sides(bundle), keys), 1):
+            results = self.call.of_bundle(self.layout.sides(bundle), keys)
+            if recorder:
+                results = recorder.timed(results, first, bundle.starts)
+            for group, result in enumerate(results, 1):
                 collector.add(result)
                 if collector.rows >= MOST_ROWS:
                     heads.append(first.slice(passed, group - passed))
@@ -140,16 +147,26 @@ class GroupTask:
                 heads, size = [], 0
         if heads:
             yield Called(collector.taken(), pa.concat_tables(heads))
+        if recorder:
+            recorder.finish()
 
     def _streamed(self, batches: Batches) -> Iterator[tuple[pa.Table, Iterator[pa.Table]]]:
         """The first row of each group, and its results as they come."""
         layout = self.layout
         assert isinstance(layout, OneSide)  # Spark has no iterators of two sides.
+        recorder = self.record.start() if self.record else None
         for group in streamed(batches, layout.cut_by, self.call.settings.limits):
             first = next(group)
             head = pa.Table.from_batches([first.slice(0, 1)])
             key = [head.column(place) for place in layout.key]
-            yield head, self.call.of_stream(key, map(layout.shown, chain([first], group)))
+            rows = chain([first], group)
+
+            def called(rows: Batches, key: list[pa.Array] = key) -> Iterator[pa.Table]:
+                return self.call.of_stream(key, map(layout.shown, rows))
+
+            yield head, recorder.streamed(called, head, rows) if recorder else called(rows)
+        if recorder:
+            recorder.finish()
 
 
 def _as_one(held: list[Called]) -> Called:
