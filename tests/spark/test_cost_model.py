@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unskew._spark.engine.pilot import fitted
-from unskew._spark.planning.cost_model import CostHints, FunctionCost
+from unskew._spark.planning.cost_model import CostHints, FunctionCost, fitted
 from unskew._spark.planning.decision import KeySample
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.settings import PlanSettings

@@ -22,7 +22,7 @@ from unskew._spark.engine.calls import GroupCall
 from unskew._spark.engine.merging import merged
 from unskew._spark.engine.stages import Stage
 from unskew._spark.frames.arrow_keys import KeyGroups
-from unskew._spark.planning.cost_model import FunctionCost
+from unskew._spark.planning.cost_model import FunctionCost, fitted
 from unskew._spark.planning.decision import KeySample, Pilot
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import Route
@@ -143,36 +143,3 @@ class PilotTask:
         start = time.perf_counter()
         list(merged(self.merge, parts))
         return (time.perf_counter() - start) / len(some)
-
-
-def fitted(points: list[tuple[int, float]]) -> FunctionCost:
-    """The cost that fits the rows and seconds of calls best, errors taken relative.
-
-    >>> fitted([(10, 0.0110), (100, 0.1010), (50, 0.0510)])
-    FunctionCost(per_call=0.001, per_row=0.001, power=1.0, source='a pilot')
-    """
-    rows, seconds = (np.array(each, dtype=np.float64) for each in zip(*points, strict=True))
-    fits = [_fit(rows, seconds, power) for power in (1.0, 1.5, 2.0)]
-    best = fits[0]
-    if rows.max() >= 8 * rows.min():
-        for other in fits[1:]:
-            # More rows take more than in proportion only if that explains the times far better.
-            if other[0] < 0.5 * best[0]:
-                best = other
-    return best[1]
-
-
-def _fit(
-    rows: np.ndarray[Any, Any], seconds: np.ndarray[Any, Any], power: float
-) -> tuple[float, FunctionCost]:
-    weights = 1.0 / np.maximum(seconds, 1e-7)
-    terms = np.stack([np.ones(rows.size), rows**power], axis=1) * weights[:, None]
-    from_both = np.linalg.lstsq(terms, seconds * weights, rcond=None)[0]
-    if (from_both < 0).any() or np.unique(rows).size < 2:
-        # One of the two alone: by the row if groups differ in size, else by the call.
-        alone = 0 if np.unique(rows).size < 2 or from_both[1] < 0 else 1
-        one = float(terms[:, alone] @ (seconds * weights) / (terms[:, alone] @ terms[:, alone]))
-        from_both = np.array([one, 0.0] if alone == 0 else [0.0, one])
-    error = float(np.square(terms @ from_both - seconds * weights).sum())
-    call, row = (float(f"{each:.3g}") for each in from_both)
-    return error, FunctionCost(call, row, power, "a pilot")

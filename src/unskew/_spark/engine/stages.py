@@ -18,8 +18,10 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from unskew._spark.engine.bulk import GroupTask, OneSide, TwoSides
 from unskew._spark.engine.calls import GroupCall
 from unskew._spark.engine.merging import PartialTask, RestTask, WholeTask
+from unskew._spark.engine.recording import Recording
 from unskew._spark.frames.keys import KeyColumns, is_lower_case
 from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.planning.run_records import RecordPlace
 from unskew._spark.routing.route import Route
 
 
@@ -49,9 +51,18 @@ class Stage:
             cut_by[number] = place
         return cls(rows, key, tuple(cut_by))
 
-    def with_column(self, column: Column) -> Stage:
+    def with_column(self, column: Column, name: str) -> Stage:
         """A further column, behind all others."""
-        return replace(self, rows=self.rows.select("*", column.alias("further")))
+        return replace(self, rows=self.rows.select("*", column.alias(name)))
+
+    def recorded(
+        self, request: RoutingRequest, place: RecordPlace | None
+    ) -> tuple[Stage, Recording | None]:
+        """With the hash of the key behind all others, if a task is to record its calls."""
+        if place is None:
+            return self, None
+        recording = Recording(place, len(self.rows.columns))
+        return self.with_column(request.key.hash, "hash"), recording
 
     def one_side(self, names: tuple[str, ...]) -> OneSide:
         """The first columns as the function's, under these names."""
@@ -65,20 +76,26 @@ class Stage:
         return self.rows.sortWithinPartitions(*first, *by, *then).mapInArrow(task, schema)
 
 
-def apply_in_bulk(request: RoutingRequest, route: Route, call: GroupCall) -> DataFrame:
-    """A function of whole groups."""
+def apply_in_bulk(
+    request: RoutingRequest, route: Route, call: GroupCall, place: RecordPlace | None = None
+) -> DataFrame:
+    """A function of whole groups; what it takes is recorded at `place`."""
     request = request.by_position()
-    stage = Stage.of(request, route)
-    return stage.mapped(GroupTask(stage.one_side(request.columns), call), call.schema)
+    stage, recording = Stage.of(request, route).recorded(request, place)
+    return stage.mapped(GroupTask(stage.one_side(request.columns), call, recording), call.schema)
 
 
 def merge_in_bulk(
-    request: RoutingRequest, route: Route, call: GroupCall, merge: GroupCall
+    request: RoutingRequest,
+    route: Route,
+    call: GroupCall,
+    merge: GroupCall,
+    place: RecordPlace | None = None,
 ) -> DataFrame:
     """A function of parts of groups, whose results are merged by key."""
     request = request.by_position()
-    stage = Stage.of(request, route)
-    parts = GroupTask(stage.one_side(request.columns), call)
+    stage, recording = Stage.of(request, route).recorded(request, place)
+    parts = GroupTask(stage.one_side(request.columns), call, recording)
     static = route.partitioner.static
     if route.stays:
         return _rest_merged(stage, PartialTask(parts, merge, stage.cut_by, None))
@@ -88,7 +105,7 @@ def merge_in_bulk(
         marked, cut = stage, None
     else:
         is_cut = request.key.hash.isin(static.cut.view(np.int64).tolist())
-        marked, cut = stage.with_column(is_cut), len(stage.rows.columns)
+        marked, cut = stage.with_column(is_cut, "cut"), len(stage.rows.columns)
     return _rest_merged(marked, PartialTask(parts, merge, stage.cut_by, cut))
 
 

@@ -7,6 +7,7 @@ of two on other machines. What decides most jobs, the user's function, is timed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,9 +70,13 @@ class CostHints:
     seconds_per_row: float | None = None
     pilot: bool = True
     """Whether the function may be called for a few rows before the job."""
+    name: str | None = None
+    """Under which the job is remembered."""
 
     @classmethod
-    def of(cls, seconds_per_row: float | None, pilot: bool) -> CostHints:
+    def of(
+        cls, seconds_per_row: float | None = None, pilot: bool = True, name: str | None = None
+    ) -> CostHints:
         """Check the hints."""
         if seconds_per_row is not None:
             check_number("seconds_per_row", seconds_per_row)
@@ -81,7 +86,9 @@ class CostHints:
                 )
         if not isinstance(pilot, bool):
             raise ParameterTypeError("pilot", pilot, "True or False")
-        return cls(seconds_per_row, pilot)
+        if name is not None and not (isinstance(name, str) and name):
+            raise ParameterTypeError("name", name, "a name")
+        return cls(seconds_per_row, pilot, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +118,37 @@ class StageCost:
 
     def _moved(self, rows: float, step: float) -> float:
         return rows * (step + self.row_bytes * BYTE)
+
+
+def fitted(points: Sequence[tuple[float, float]]) -> FunctionCost:
+    """The cost that fits the rows and seconds of calls best, errors taken relative.
+
+    >>> fitted([(10, 0.0110), (100, 0.1010), (50, 0.0510)])
+    FunctionCost(per_call=0.001, per_row=0.001, power=1.0, source='a pilot')
+    """
+    rows, seconds = (np.array(each, dtype=np.float64) for each in zip(*points, strict=True))
+    fits = [_fit(rows, seconds, power) for power in (1.0, 1.5, 2.0)]
+    best = fits[0]
+    if rows.max() >= 8 * rows.min():
+        for other in fits[1:]:
+            # More rows take more than in proportion only if that explains the times far better.
+            if other[0] < 0.5 * best[0]:
+                best = other
+    return best[1]
+
+
+def _fit(rows: Seconds, seconds: Seconds, power: float) -> tuple[float, FunctionCost]:
+    weights = 1.0 / np.maximum(seconds, 1e-7)
+    terms = np.stack([np.ones(rows.size), rows**power], axis=1) * weights[:, None]
+    from_both = np.linalg.lstsq(terms, seconds * weights, rcond=None)[0]
+    if (from_both < 0).any() or np.unique(rows).size < 2:
+        # One of the two alone: by the row if groups differ in size, else by the call.
+        alone = 0 if np.unique(rows).size < 2 or from_both[1] < 0 else 1
+        one = float(terms[:, alone] @ (seconds * weights) / (terms[:, alone] @ terms[:, alone]))
+        from_both = np.array([one, 0.0] if alone == 0 else [0.0, one])
+    error = float(np.square(terms @ from_both - seconds * weights).sum())
+    call, row = (float(f"{each:.3g}") for each in from_both)
+    return error, FunctionCost(call, row, power, "a pilot")
 
 
 def _short(seconds: float) -> str:

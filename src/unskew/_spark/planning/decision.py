@@ -18,14 +18,16 @@ import numpy as np
 from unskew._spark.planning.choice import route_for
 from unskew._spark.planning.cost_model import FunctionCost
 from unskew._spark.planning.input import Input
-from unskew._spark.planning.machine import Machine
+from unskew._spark.planning.machine import Machine, Seconds
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
+from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.side_jobs import beside
 from unskew._spark.planning.statistics import KeyProfile, profile_keys
 from unskew._spark.planning.ways import Job, Way
 from unskew._spark.planning.work import KeyWork
+from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
 
 PILOT_SECONDS = 1.0
@@ -71,6 +73,8 @@ class Question:
     """Times the function, given the estimated number of rows; None if it may not be called."""
     cost: FunctionCost
     """If no pilot tells it."""
+    record: WorkRecord | None = None
+    """What an earlier run took."""
 
     @property
     def workers(self) -> int | None:
@@ -83,6 +87,8 @@ class Question:
         request = self.request
         session = request.rows.sparkSession
         machine, source = Machine.of(session), Input.of(request.rows)
+        if self.record is not None and self.record.rows:
+            return self._from_record(machine, source, self.record)
         if not source.cheap:
             return self._without_statistics(machine)
         pilot = None
@@ -106,6 +112,15 @@ class Question:
         moved = job.stage.shuffle(job.work.rows, job.partitions)
         floor = level + moved + job.stage.python(job.work.rows, job.machine.slots) + asking
         return best if best.seconds <= floor else None
+
+    def _from_record(self, machine: Machine, source: Input, record: WorkRecord) -> Plan:
+        cost = cost_of(record)
+        merge = FunctionCost(cost.per_call, 0.0) if self.merges else None
+        found = Pilot(cost, merge, None)
+        profile = profile_of(record, RANGES)
+        job = self._job(machine, source, found, work_of(record, RANGES))
+        ways = job.ways()
+        return self._planned(ways[0], ways, found, profile.method, profile)
 
     def _from_statistics(self, machine: Machine, source: Input, found: Pilot) -> Plan:
         request = self.request
@@ -177,4 +192,5 @@ def _sampled(sample: KeySample, rows: float, cost: FunctionCost) -> KeyWork:
 def _on(profile: KeyProfile, workers: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     before = np.concatenate([[0.0], np.cumsum(profile.loads)])
     places = np.linspace(0, profile.workers, workers + 1)
-    return np.diff(np.interp(places, np.arange(before.size), before))
+    within: Seconds = np.diff(np.interp(places, np.arange(before.size), before))
+    return within

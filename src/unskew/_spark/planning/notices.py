@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import logging
 import sys
 from typing import Protocol
@@ -76,4 +77,4 @@ def explained(result: DataFrame, plan: Explained) -> DataFrame:
 
 
 def _is_interactive() -> bool:
-    return hasattr(sys, "ps1") or "ipykernel" in sys.modules
+    return hasattr(sys, "ps1") or hasattr(builtins, "__IPYTHON__")

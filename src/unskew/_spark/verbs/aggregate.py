@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.engine.aggregation_plan import AggregationPlan
-from unskew._spark.engine.group_functions import decided
+from unskew._spark.engine.deciding import decided
 from unskew._spark.engine.spark_rules import WorkerSettings
 from unskew._spark.engine.stages import merge_in_bulk
 from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
@@ -62,7 +62,7 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest, hints: CostHints)
     fold = FoldCall(states, tuple(range(len(states.columns))), schema, settings)
     slim = _only(request, states.columns)
     finish = FinishCall(states, schema, settings)
-    done = merge_in_bulk(slim, decided(slim, fold, finish, hints).route, fold, finish)
+    done = merge_in_bulk(slim, decided(slim, fold, finish, hints).plan.route, fold, finish)
     results = plan.results(column("results"))
     if not keys_are_shown(plan.rows):
         return done.select(*results)

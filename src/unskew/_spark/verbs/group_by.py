@@ -32,6 +32,7 @@ def groupBy(  # noqa: N802 - PySpark's name
     scheme: str | Plan = "auto",
     seconds_per_row: float | None = None,
     pilot: bool = True,
+    name: str | None = None,
     **settings: Any,
 ) -> Grouped:
     """Group rows by `keys`; the verb that follows decides how they are spread.
@@ -55,6 +56,8 @@ def groupBy(  # noqa: N802 - PySpark's name
     pilot : bool
         Whether "auto" may call the function for a few rows before the job, and throw the results
         away; False for functions with side effects.
+    name : str, optional
+        Under which `unskew.remember` keeps what the job learns; the place of the call if not given.
     **settings
         What `plan` takes: capacities, epsilon, table, sample.
 
@@ -71,7 +74,7 @@ def groupBy(  # noqa: N802 - PySpark's name
         RoutingRequest.of(
             keyed, key, need=Need.MERGEABLE, workers=workers, scheme=scheme, settings=settings
         ),
-        CostHints.of(seconds_per_row, pilot),
+        CostHints.of(seconds_per_row, pilot, name),
     )
 
 

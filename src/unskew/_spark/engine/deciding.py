@@ -1,0 +1,90 @@
+"""The plan of a group function: as asked for, remembered, or decided after a pilot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from unskew._spark.engine.calls import GroupCall
+from unskew._spark.engine.pilot import run_pilot
+from unskew._spark.engine.spark_rules import GroupKind
+from unskew._spark.planning.cost_model import CostHints, FunctionCost
+from unskew._spark.planning.decision import Question
+from unskew._spark.planning.job_names import fingerprint, job_name
+from unskew._spark.planning.memory import Memory
+from unskew._spark.planning.plan import Plan
+from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.planning.run_records import RecordPlace
+from unskew._spark.planning.work_record import WorkRecord
+
+_NOTHING: dict[GroupKind, FunctionCost] = {
+    "arrow": FunctionCost(30e-6, 0.2e-6),
+    "pandas": FunctionCost(300e-6, 0.2e-6),
+}
+"""Calls that do next to nothing."""
+
+
+class Decided(NamedTuple):
+    """A plan, and where tasks record what the function takes."""
+
+    plan: Plan
+    place: RecordPlace | None
+
+
+def decided(
+    request: RoutingRequest, call: GroupCall, merge: GroupCall | None, hints: CostHints
+) -> Decided:
+    """The plan that is asked for, or the quickest way by forecast."""
+    job = _Remembered.of(request, call, merge, hints)
+    if request.scheme != "auto" or request.settings.capacities is not None:
+        plan = request.plan()
+    else:
+        plan = _weighed(request, call, merge, hints, job.recall() if job else None)
+    return Decided(plan, job.place(plan) if job else None)
+
+
+def _weighed(
+    request: RoutingRequest,
+    call: GroupCall,
+    merge: GroupCall | None,
+    hints: CostHints,
+    record: WorkRecord | None,
+) -> Plan:
+    cost = _NOTHING[getattr(call, "kind", "arrow")]
+    if hints.seconds_per_row is not None:
+        cost = replace(cost, per_row=hints.seconds_per_row, source="given")
+    may_call = hints.pilot and hints.seconds_per_row is None
+    pilot = partial(run_pilot, request, call, merge) if may_call else None
+    return Question(request, merge is not None, pilot, cost, record).decide()
+
+
+class _Remembered(NamedTuple):
+    """A job in the session's memory."""
+
+    memory: Memory
+    name: str
+    fingerprint: str
+
+    @classmethod
+    def of(
+        cls, request: RoutingRequest, call: GroupCall, merge: GroupCall | None, hints: CostHints
+    ) -> _Remembered | None:
+        memory = Memory.of(request.rows.sparkSession)
+        function = getattr(call, "function", None)
+        if memory is None or function is None or not request.key.fields:
+            return None
+        verb = "whole" if merge is None else "merged"
+        name = job_name(hints.name, verb, request.key.names, function)
+        return cls(memory, name, fingerprint(function))
+
+    def recall(self) -> WorkRecord | None:
+        """What an earlier run of the same function took."""
+        found = self.memory.recall(self.name, self.fingerprint)
+        return found.record if found is not None and found.same_function else None
+
+    def place(self, plan: Plan) -> RecordPlace | None:
+        """Where the tasks of this run record theirs; where rows are placed, there are so many."""
+        route = plan.route
+        tasks = None if route.plain or route.stays else route.workers
+        return self.memory.start_run(self.name, self.fingerprint, tasks)
