@@ -131,6 +131,8 @@ class _Column:
     def _in_pandas(self, values: pa.ChunkedArray) -> pd.Series:
         from pyspark.sql.conversion import ArrowArrayToPandasConversion
 
+        if not values.num_chunks:  # Of no pieces Spark's conversion cannot tell the type.
+            values = pa.chunked_array([pa.nulls(0, values.type)])
         series = ArrowArrayToPandasConversion.convert(
             values,
             self._kind,
