@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
@@ -40,6 +41,34 @@ def test_timestamp_keys_with_a_merge_in_any_zone(spark, new_york, key, scheme):
     grouped = unskew.groupBy(rows, "key", workers=3, scheme=scheme)
     result = grouped.applyInArrow(size, "n bigint", merge=total)
     assert [row["n"] for row in result.collect()] == [4, 4, 4]
+
+
+def latest(rows: pa.Table) -> pa.Table:
+    last = rows.select(["time"]).sort_by("time").slice(rows.num_rows - 1)
+    return last.cast(pa.schema({"time": pa.timestamp("us", "UTC")}))  # As Spark wants them.
+
+
+def latest_in_pandas(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[["time"]].sort_values("time").tail(1)
+
+
+def test_times_of_cut_and_of_whole_keys_leave_one_task(spark, new_york):
+    rows = spark.range(300).selectExpr(
+        "if(id % 10 < 9, 0, id) key", "timestamp_seconds(1752059600 + 60 * id) time"
+    )
+    grouped = unskew.groupBy(rows, "key", workers=4, scheme="planned-split")
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
+    try:
+        plain = rows.groupBy("key").agg(F.max("time").alias("time")).select("time")
+        arrow = grouped.applyInArrow(latest, "time timestamp", merge=latest)
+        assert_same_result(arrow, plain)
+        pandas = grouped.applyInPandas(latest_in_pandas, "time timestamp", merge=latest_in_pandas)
+        assert_same_result(pandas, plain)
+        ours = grouped.agg(time=unskew.max("time"), top=unskew.top_k("time", 1)).select("time")
+        assert_same_result(ours, plain)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before)
 
 
 def test_keys_that_a_collation_finds_equal_have_one_hash(spark):

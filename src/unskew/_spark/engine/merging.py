@@ -105,11 +105,16 @@ class RestTask:
                     done.append(batch.slice(cut))
                     return
 
-        yield from self.merge(partial())
+        schema = None
+        for merged in self.merge(partial()):
+            schema = merged.schema
+            yield merged
         layout = self.merge.layout
         assert isinstance(layout, OneSide)
         for batch in chain(done, batches):
-            yield layout.shown(batch)
+            passing = layout.shown(batch)
+            # They come back from Spark with timestamps in the zone of the session.
+            yield passing if schema is None else passing.cast(schema)
 
 
 def merged(merge: GroupCall, parts: Results) -> Iterator[pa.Table]:
