@@ -241,3 +241,18 @@ def test_bad_requests_are_refused_before_any_job(spark, frame):
     ]
     for work, error, match in refused:
         no_jobs_with(spark, work, error, match)
+
+
+@pytest.mark.parametrize("shown", ["true", "false"])
+def test_keys_that_arrow_does_not_know_stay_in_spark(spark, shown):
+    months = "CAST(id % 3 AS INTERVAL MONTH)"
+    rows = spark.range(30).selectExpr(f"{months} m", f"array({months}) l", "id % 2 x", "id")
+    spark.conf.set("spark.sql.retainGroupColumns", shown)
+    for key in (["m"], ["x", "l"], [F.col("m").alias("of")]):
+        grouped = unskew.groupBy(rows, *key, workers=3, scheme="planned-split")
+        ours = grouped.agg(n=unskew.count(), least=unskew.min("id"), top=unskew.top_k("x", 1))
+        plain = rows.groupBy(*key).agg(F.count(F.lit(1)).alias("n"), F.min("id").alias("least"))
+        # Python has no such values: as text.
+        text = [F.col(f"`{name}`").cast("string") for name in plain.columns]
+        assert_same_result(ours.drop("top").select(*text), plain.select(*text))
+    spark.conf.unset("spark.sql.retainGroupColumns")

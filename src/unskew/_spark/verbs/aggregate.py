@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import YearMonthIntervalType
 
 from unskew._spark.engine.aggregation_plan import AggregationPlan
 from unskew._spark.engine.deciding import decided
@@ -19,7 +20,7 @@ from unskew._spark.engine.spark_rules import WorkerSettings
 from unskew._spark.engine.stages import merge_in_bulk
 from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
 from unskew._spark.frames.grouping import aggregate_by, keys_are_shown, shown
-from unskew._spark.frames.keys import column
+from unskew._spark.frames.keys import column, contains
 from unskew._spark.planning.cost_model import CostHints
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import IN_PLACE
@@ -54,9 +55,10 @@ def aggregated(
 
 def _in_python(plan: AggregationPlan, request: RoutingRequest, hints: CostHints) -> DataFrame:
     if not plan.key:
-        functions = plan.functions()
-        done = plan.rows.agg(functions.whole(functions.input).alias(plan.state))
-        return done.select(*plan.results())
+        return _by_spark(plan, request)
+    if any(contains(field.dataType, YearMonthIntervalType) for field in request.key.fields):
+        request.left_to_spark("Arrow has no intervals of years and months, the key's type")
+        return _by_spark(plan, request)
     states, settings = plan.states(), WorkerSettings.of(plan.rows)
     schema = state_schema(request.key, states)
     fold = FoldCall(states, tuple(range(len(states.columns))), schema, settings)
@@ -69,6 +71,15 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest, hints: CostHints)
     key = enumerate(zip(request.key.names, request.key.fields, strict=True))
     keys = [shown(column(f"k{n}"), field.dataType).alias(name) for n, (name, field) in key]
     return done.select(*keys, *results)
+
+
+def _by_spark(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
+    """All rows of a key in one call; the key itself does not travel to Python."""
+    functions = plan.functions()
+    state = functions.whole(functions.input).alias(plan.state)
+    keys = plan.keys if keys_are_shown(plan.rows) else []
+    done = aggregate_by(plan.rows, plan.keys, state) if plan.key else plan.rows.agg(state)
+    return _named(done.select(*keys, *plan.results()), request)
 
 
 def _only(request: RoutingRequest, columns: Sequence[str]) -> RoutingRequest:
