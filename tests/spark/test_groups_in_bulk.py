@@ -326,6 +326,7 @@ def test_keys_as_spark_takes_them(spark):
         "backticks": ["`a`"],
         "position": [2],
         "list": [["a", F.col("id") % 2]],
+        "another case": ["A", F.col("id") % 2],
         "own": [rows.a, rows["s"]["a.b"]],
         "none": [],
     }

@@ -123,7 +123,10 @@ def _expression(rows: DataFrame, key: Any) -> Column:
         return rows[key - 1]
     if not isinstance(key, str):
         raise ParameterTypeError("key", key, "a column's name or position, or a Column")
-    return column(field_of(rows, key).name) if _matching(rows, key) else F.col(key)
+    if not _matching(rows, key):
+        return F.col(key)
+    field_of(rows, key)  # Raises if there are several.
+    return column(key)
 
 
 def _check_exists(rows: DataFrame, key: str) -> None:
