@@ -1,12 +1,14 @@
 """Aggregates with their twins in Spark, as text.
 
 Aggregates that Spark has under the same name are compared with Spark's. The others are compared
-with the aggregate itself, given all rows of a key at once.
+with the aggregate itself, given all rows of a key at once, and instants in UTC: no hour of it is
+there twice.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import MISSING, fields
 
 from pyspark.sql import functions as F
@@ -15,6 +17,11 @@ from tests.fuzz.tables import Table
 from unskew import aggregates
 
 REFERENCE = """
+def in_utc(values):
+    instants = pa.types.is_timestamp(values.type) and values.type.tz
+    return values.cast(pa.timestamp("us", "UTC")) if instants else values
+
+
 def reference(each, rows):
     source = each.columns[0]
     kind = to_arrow_type(rows.select(col(source)).schema[0].dataType, timezone="UTC")
@@ -23,31 +30,47 @@ def reference(each, rows):
     def whole(lists: pa.Array) -> pa.Array:
         found = []
         for values in lists:
-            rows = pa.record_batch([values.values], names=["x"])
+            rows = pa.record_batch([in_utc(values.values)], names=["x"])
             found.append(each.result(each.add(each.zero(), rows)))
         return pa.array(found, kind)
 
     return arrow_udf(whole, from_arrow_type(kind))(F.collect_list(col(source)))
 """
 _SPARKS_OWN = ("max", "min", "count_distinct", "sum")
-
-
 _OF_NUMBERS = ("sum", "mean", "quantiles")
 _NUMBERS = ("int", "double", "float", "decimal")
 
 
-def draw_aggregate(draw: random.Random, table: Table, values: list[int]) -> tuple[str, str]:
-    """An aggregate of one of the columns `values`: ours and Spark's, as text."""
-    place = draw.choice(values)
-    names = list(aggregates.ALL)
-    sql = table.fields[place].sql
-    if draw.random() < 0.85 and not sql.split("(")[0].endswith(_NUMBERS):
-        # One that is refused hides what becomes of the others.
-        names = [name for name in names if name not in _OF_NUMBERS]
-    name = draw.choice(names)
-    kind = aggregates.ALL[name]
-    source = f"left.columns[{place}]"
-    first = next(field for field in fields(kind) if field.init)  # type: ignore[arg-type]
+def draw_aggregates(
+    draw: random.Random, table: Table, values: list[int], columns: bool
+) -> Iterator[tuple[str, str]]:
+    """Aggregates of the columns `values`: ours and Spark's, as text.
+
+    `columns`: most are Spark's own. One that is refused hides what becomes of the others: most
+    cases have none such.
+    """
+    wild = draw.random() < 0.1
+    for _ in range(draw.choice([1, 2, 4, 6, 8])):
+        place = draw.choice(values)
+        if columns and draw.random() < 0.7:
+            column = draw_column(draw, values)
+            yield column, column
+            continue
+        names = list(aggregates.ALL)
+        if not wild and not table.fields[place].sql.split("(")[0].endswith(_NUMBERS):
+            names = [name for name in names if name not in _OF_NUMBERS]
+        if not wild and columns:
+            names = [name for name in names if hasattr(F, name)]
+        yield _drawn(draw, draw.choice(names), f"left.columns[{place}]")
+
+
+def draw_column(draw: random.Random, values: list[int]) -> str:
+    """One of Spark's own aggregates."""
+    return f"F.{draw.choice(_SPARKS_OWN)}(col(left.columns[{draw.choice(values)}]))"
+
+
+def _drawn(draw: random.Random, name: str, source: str) -> tuple[str, str]:
+    first = next(field for field in fields(aggregates.ALL[name]) if field.init)  # type: ignore[arg-type]
     if first.default is not MISSING and draw.random() < 0.5:
         source = ""
     ours = f"unskew.{name}({source})"
@@ -55,8 +78,3 @@ def draw_aggregate(draw: random.Random, table: Table, values: list[int]) -> tupl
         column = f"col({source})" if source else "F.lit(1)"
         return ours, f"F.{name}({column})"
     return ours, f"reference({ours}, left)"
-
-
-def draw_column(draw: random.Random, values: list[int]) -> str:
-    """One of Spark's own aggregates."""
-    return f"F.{draw.choice(_SPARKS_OWN)}(col(left.columns[{draw.choice(values)}]))"

@@ -11,20 +11,20 @@ import inspect
 import random
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column
 from tests.fuzz import aggregations, functions
 from tests.fuzz.functions import Form
+from tests.fuzz.keys import KeyForm, draw_key_form
 from tests.fuzz.kinds import shows_any_equal
 from tests.fuzz.tables import Table
-from tests.fuzz.verbs import Way, literal_of, takes
+from tests.fuzz.verbs import Way, literal_of, takes, ways
 
 import unskew
 from unskew import partitioners
+from unskew._spark.verbs.join import KINDS
 from unskew.errors import NeedError
-
-_KINDS_OF_JOIN = ("inner", "left", "right", "full", "semi", "anti", "leftouter", "full_outer")
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,10 @@ class Drawing:
     """Whether a function of groups comes with a merge."""
     planned: bool = False
     """Whether the scheme is a plan, which takes no settings."""
-    computed: str = ""
-    """The expression of a `key` that the rows are grouped by, where it is not the column itself."""
+    key: KeyForm = field(default_factory=KeyForm)
+    """How the key of a grouping is given."""
+    columns: bool = False
+    """Whether aggregates are Spark's own, which go with none in Python."""
     prelude: str = ""
 
     @property
@@ -103,6 +105,17 @@ def drawable(way: Way) -> bool:
     )
 
 
+def undrawn() -> set[str]:
+    """The parameters that no recipe is for."""
+    names = {
+        parameter.name
+        for way in ways()
+        for call in range(len(way.calls))
+        for parameter in way.parameters(call)[call == 0 :]  # The first are the rows.
+    }
+    return names - set(_RECIPES)
+
+
 def _required(parameter: inspect.Parameter) -> bool:
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return parameter.default is inspect.Parameter.empty and parameter.kind not in variable
@@ -125,12 +138,13 @@ def _scheme(drawing: Drawing, call: int) -> Iterator[Argument]:
     if draw.random() < 0.1:
         names = tuple(partitioners.ALL)
     name = draw.choice(["auto", *names])
-    if "plan" not in drawing.way.calls[0][0] and draw.random() < 0.2:
+    # A plan is made for columns.
+    by_name = not (drawing.key.computed or drawing.key.none) or draw.random() < 0.1
+    if "plan" not in drawing.way.calls[0][0] and by_name and draw.random() < 0.2:
         drawing.planned = True
-        keys = f"[{drawing.computed} for key in keys]" if drawing.computed else "keys"
         yield _option(
             "scheme",
-            f"unskew.plan(left, {keys}, {drawing.workers}, need={need!r}, scheme={name!r})",
+            f"unskew.plan(left, keys, {drawing.workers}, need={need!r}, scheme={name!r})",
         )
         return
     yield _option("scheme", repr(name))
@@ -203,8 +217,11 @@ def _func(drawing: Drawing, call: int) -> Iterator[Argument]:
             shows_key=not any(shows_any_equal(key.sql) for key in keys),
             merge_iterator=draw.random() < 0.2,
         )
-        drawing.prelude += functions.of_groups(form, drawing.id, drawing.result)
-        schema = functions.schema_of(drawing.result)
+        names, types = drawing.result, functions.TYPES
+        if draw.random() < 0.4:
+            names, types = [*names, "kept"], (*types, drawing.left.fields[-1].sql)
+        drawing.prelude += functions.of_groups(form, drawing.id, names)
+        schema = functions.schema_of(names, types)
     yield Argument("work", "work")
     yield Argument(schema, schema)
 
@@ -214,14 +231,18 @@ def _merge(drawing: Drawing, call: int) -> Iterator[Argument]:
         yield _option("merge", "merged")
 
 
+def _columns(drawing: Drawing, call: int) -> Iterator[Argument]:
+    """Spark's own aggregates, which it names itself."""
+    drawing.columns = drawing.draw.random() < 0.15
+    for _ in range(drawing.draw.choice([0, 1, 2]) if drawing.columns else 0):
+        column = aggregations.draw_column(drawing.draw, drawing.values)
+        yield Argument(column, column, droppable=True)
+
+
 def _named(drawing: Drawing, call: int) -> Iterator[Argument]:
-    draw = drawing.draw
-    columns = draw.random() < 0.15
-    for name in drawing.result[: draw.choice([1, 2, 3, 4, 4])]:
-        if columns and draw.random() < 0.7:
-            ours = plain = aggregations.draw_column(draw, drawing.values)
-        else:
-            ours, plain = aggregations.draw_aggregate(draw, drawing.left, drawing.values)
+    made = aggregations.draw_aggregates(drawing.draw, drawing.left, drawing.values, drawing.columns)
+    names = [*drawing.result, "r4", "r5", "r6", "r7"]
+    for name, (ours, plain) in zip(names, made, strict=False):
         yield Argument(f"**{{{name!r}: {ours}}}", f"{plain}.alias({name!r})", droppable=True)
     drawing.prelude = drawing.prelude or aggregations.REFERENCE
 
@@ -235,39 +256,26 @@ def _always(*given: Argument) -> Callable[[Drawing, int], Iterator[Argument]]:
     return lambda drawing, call: iter(given)
 
 
-_COMPUTED = (
-    "F.coalesce(col(key), col(key))",
-    "F.struct(col(key))",
-    "(F.xxhash64(col(key)) % 3).alias('key of row')",
-    "col(key).isNull()",
-)
+def _key(drawing: Drawing, call: int) -> Iterator[Argument]:
+    yield Argument("keys", "*map(col, keys)")
 
 
-def _keys(name: str, ours: str) -> Callable[[Drawing, int], Iterator[Argument]]:
-    """The key by name; computed now and then, where the verb takes columns."""
-
-    def drawn(drawing: Drawing, call: int) -> Iterator[Argument]:
-        columns = takes(drawing.way.calls[call][1], name, Column)
-        if columns and drawing.odd and drawing.draw.random() < 0.4:
-            drawing.computed = drawing.draw.choice(_COMPUTED)
-            listed = f"[{drawing.computed} for key in keys]"
-            yield Argument(f"*{listed}" if ours[0] == "*" else listed, f"*{listed}")
-        else:
-            yield Argument(ours, "*map(col, keys)")
-
-    return drawn
+def _keys(drawing: Drawing, call: int) -> Iterator[Argument]:
+    """The key as Spark takes it, where the verb takes columns too."""
+    if drawing.odd and takes(drawing.way.calls[call][1], "keys", Column):
+        drawing.key = draw_key_form(drawing.draw)
+    yield Argument(*(drawing.key.text("left", "keys", plain) for plain in (False, True)))
 
 
 def _other(drawing: Drawing, call: int) -> Iterator[Argument]:
     """The other side of a cogroup, by the same key."""
-    ours = plain = f"*[{drawing.computed} for key in right_keys]"
-    if not drawing.computed:
-        ours, plain = "*right_keys", "*map(col, right_keys)"
-    yield Argument(f"unskew.groupBy(right, {ours})", f"right.groupBy({plain})")
+    ours, plain = (drawing.key.text("right", "right_keys", plain) for plain in (False, True))
+    given = ", ".join(filter(None, ["right", ours]))
+    yield Argument(f"unskew.groupBy({given})", f"right.groupBy({plain or ''})")
 
 
 def _how(drawing: Drawing, call: int) -> Iterator[Argument]:
-    kind = repr(drawing.draw.choice(_KINDS_OF_JOIN))
+    kind = repr(drawing.draw.choice([*KINDS, "full_outer", "LEFT"]))
     yield Argument(kind, kind)
 
 
@@ -283,15 +291,17 @@ _RECIPES: dict[str, Callable[[Drawing, int], Iterator[Argument]]] = {
     "right": _always(Argument("right", "right")),
     "on": _always(Argument("keys", "keys")),
     "how": _how,
-    "key": _keys("key", "keys"),
-    "keys": _keys("keys", "*keys"),
+    "key": _key,
+    "keys": _keys,
     "workers": _workers,
     "scheme": _scheme,
+    "need": _always(),  # Comes with the scheme.
     "settings": _settings,
     "learn": _setting("learn", "0.5", "0.9", "0.001"),
     "func": _func,
     "schema": _always(),  # Comes with the function.
     "merge": _merge,
+    "columns": _columns,
     "named": _named,
     "cost_key": _cost_key,
     "name": _always(Argument("name='worker of row'")),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from tests.fuzz.arguments import Argument, Drawing, arguments, drawable
 from tests.fuzz.follow_ups import FOLLOW_UPS, PERSISTED
+from tests.fuzz.keys import KEY_HELPERS
 from tests.fuzz.kinds import PLAIN, draw_family
 from tests.fuzz.names import draw_names, plain_names
 from tests.fuzz.session_settings import draw_settings
@@ -38,7 +39,7 @@ import unskew
 def col(name):
     return F.col("`" + name.replace("`", "``") + "`")
 """
-HELPERS = f"{THROUGH_FILES}\n{OTHERS}\n{PERSISTED}"
+HELPERS = f"{THROUGH_FILES}\n{OTHERS}\n{PERSISTED}\n{KEY_HELPERS}"
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def draw_case(seed: int, number: int) -> Case:
     traits = {("verbs", way.name)}
     left, right = _tables(draw, way, attacked, traits)
     sources = [draw.choice(list(SOURCES)) if attacked["sources"] else "literals" for _ in "lr"]
-    settings = draw_settings(draw, {each.sql for each in left.fields}, attacked["settings"])
+    settings = draw_settings(draw, left.fields, attacked["settings"])
     follow_up = draw.choice(list(FOLLOW_UPS)) if attacked["follow-ups"] else "nothing"
     drawing = Drawing(draw, way, left, _result_names(draw, attacked["names"]), attacked["verbs"])
     drawing.workers = draw.choice([None, None, 1, 2, 3, 5])

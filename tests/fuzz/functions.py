@@ -1,8 +1,8 @@
 """Functions of groups and of batches in every form that Spark takes, as text.
 
 Each returns what does not depend on the order of rows: how many there are, how many values are
-null, the names of the columns that it saw, and the rows' numbers. `merged` turns the results of a
-group's parts into the group's.
+null, the names of the columns that it saw, the rows' numbers, and sometimes the last value of the
+first row, whatever its type. `merged` turns the results of a group's parts into the group's.
 """
 
 from __future__ import annotations
@@ -15,22 +15,33 @@ _ARROW = """
 def result(rows, about):
     ids = sorted(n for table in rows for n in table.column(ID).to_pylist())
     nulls = sum(column.null_count for table in rows for column in table.columns)
-    about += str([table.column_names for table in rows])
-    return as_rows(len(ids), nulls, about, ids)
+    about += str(SEEN or [table.column_names for table in rows])
+    return as_rows(len(ids), nulls, about, ids, kept_of(rows[0]))
 
 
-def as_rows(count, nulls, about, ids):
+def kept_of(table):
+    ids, values = table.column(ID).to_pylist(), table.column(table.num_columns - 1)
+    return in_utc(values.slice(ids.index(min(ids)), 1) if ids else pa.nulls(1, values.type))
+
+
+def in_utc(values):
+    instants = pa.types.is_timestamp(values.type) and values.type.tz
+    return values.cast(pa.timestamp("us", "UTC")) if instants else values
+
+
+def as_rows(count, nulls, about, ids, kept):
     longs = pa.int64()
-    return pa.table(
-        [pa.array([count], longs), pa.array([nulls], longs), pa.array([about]),
-         pa.array([ids], pa.list_(longs))], names=RESULT)
+    columns = [pa.array([count], longs), pa.array([nulls], longs), pa.array([about]),
+               pa.array([ids], pa.list_(longs)), kept]
+    return pa.table(columns[:len(RESULT)], names=RESULT)
 
 
 def merged_rows(parts):
     count, nulls, about, ids = (parts.column(place).to_pylist() for place in range(4))
     if not count:
         return parts
-    return as_rows(sum(count), sum(nulls), min(about), sorted(sum(ids, [])))
+    kept = in_utc(parts.column(parts.num_columns - 1).slice(ids.index(min(ids)), 1))
+    return as_rows(sum(count), sum(nulls), min(about), sorted(sum(ids, [])), kept)
 
 
 def whole(batches):
@@ -49,19 +60,26 @@ _PANDAS = """
 def result(rows, about):
     ids = sorted(int(n) for frame in rows for n in frame.iloc[:, ID])
     nulls = sum(int(frame.isna().to_numpy().sum()) for frame in rows)
-    about += str([list(frame.columns) for frame in rows])
-    return as_rows(len(ids), nulls, about, ids)
+    about += str(SEEN or [list(frame.columns) for frame in rows])
+    return as_rows(len(ids), nulls, about, ids, kept_of(rows[0]))
 
 
-def as_rows(count, nulls, about, ids):
-    return pd.DataFrame(dict(zip(RESULT, ([count], [nulls], [about], [ids]))))
+def kept_of(frame):
+    ids, values = list(frame.iloc[:, ID]), frame.iloc[:, -1]
+    return values.iloc[ids.index(min(ids))] if ids else None
+
+
+def as_rows(count, nulls, about, ids, kept):
+    return pd.DataFrame(dict(zip(RESULT, ([count], [nulls], [about], [ids], [kept]))))
 
 
 def merged_rows(parts):
     count, nulls, about, ids = (list(parts.iloc[:, place]) for place in range(4))
     if not count:
         return parts
-    return as_rows(sum(count), sum(nulls), min(about), sorted(n for part in ids for n in part))
+    lists = [list(part) for part in ids]
+    kept = parts.iloc[lists.index(min(lists)), -1]
+    return as_rows(sum(count), sum(nulls), min(about), sorted(sum(lists, [])), kept)
 
 
 def whole(batches):
@@ -115,7 +133,7 @@ def of_groups(form: Form, place: int, names: list[str]) -> str:
             "    return in_batches(merged_rows(whole(parts)))\n"
         )
     return (
-        f"ID, RESULT = {place}, {names!r}\n{_ARROW if form.arrow else _PANDAS}\n\n"
+        f"ID, RESULT, SEEN = {place}, {names!r}, None\n{_ARROW if form.arrow else _PANDAS}\n\n"
         f"def work({key if form.with_key else ''}{typed}) -> {returned}:\n"
         f"    return {body}\n\n\n{merge}"
     )

@@ -72,8 +72,12 @@ def _instants(name: str, *pools: str) -> Kind:
     return Kind(name, "timestamp", made[0], made, "timestamp_micros({}000000)")
 
 
-# The hours that autumn repeats in New York and in Berlin, half past each time.
-_NEW_YORK, _BERLIN = "1730611800000000|1730615400000000", "1729989000000000|1729992600000000"
+REPEATED = {
+    "America/New_York": ("1730611800000000", "1730615400000000"),
+    "Europe/Berlin": ("1729989000000000", "1729992600000000"),
+}
+"""The hour that autumn repeats in a time zone, half past each time, in microseconds."""
+_NEW_YORK, _BERLIN = map("|".join, REPEATED.values())
 _ODD = "NaN|Infinity|-Infinity|0.0|-0.0|0.1|1.5|-1.5"
 _DYADIC = ("0.0|0.5|-1.5|3.25|1048576", "-0.0|0.5|-1.5", "NaN|Infinity|0.5|-0.0")
 
@@ -120,7 +124,7 @@ ATOMS = [
     _kind("date", "date", "1970-01-01|0001-01-01|9999-12-31|1582-10-04|1582-10-15|2024-02-29"),
     _kind("far date", "date", "-0044-03-15|+10000-01-01|5881580-07-11|1970-01-01"),
     _instants("timestamp", f"0|-1|{_NEW_YORK}|{_BERLIN}|1710054000000000|253402214400000000"),
-    _instants("autumn", _NEW_YORK, _BERLIN, f"{_NEW_YORK}|{_BERLIN}"),
+    _instants("autumn", _NEW_YORK, _BERLIN),
     _instants("far timestamp", "9223372036854775807|-9223372036854775808|-62135596800000001|0"),
     _kind(
         "timestamp_ntz",
@@ -186,6 +190,15 @@ def _composite(draw: random.Random, inner: list[Kind], key: bool) -> Kind:
     sql, text = shapes[name]
     values = tuple(f"CAST({text.format(*pair)} AS {sql})" for pair in pairs)
     return Kind(name, sql, (*values, f"CAST(NULL AS {sql})"), groups=name != "map")
+
+
+def zones_of(values: tuple[str, ...]) -> list[str]:
+    """The time zones in which some of the instants look alike."""
+    return [
+        zone
+        for zone, hours in REPEATED.items()
+        if all(f"timestamp_micros({hour})" in values for hour in hours)
+    ]
 
 
 def shows_any_equal(sql: str) -> bool:

@@ -38,7 +38,7 @@ def script(case: Case) -> str:
     needed = [
         helper + "\n"
         for helper in HELPERS.strip().split("\n\n")
-        if helper.split("(")[0].removeprefix("def ").strip() in tables + follow
+        if helper.strip().split("(")[0].removeprefix("def ").strip() in tables + follow + case.plain
     ]
     prelude = case.prelude if "reference" not in case.prelude or "reference" in case.plain else ""
     return _SCRIPT.format(

@@ -29,14 +29,18 @@ from tests.fuzz.cases import Case, draw_case
 from tests.fuzz.reduction import reduced
 from tests.fuzz.report import Report, script
 from tests.fuzz.running import Outcome, run_case
+from tests.fuzz.session_settings import INTERPRETED
 
 
 def session() -> SparkSession:
-    """Two tasks at once, few of them, and no stage compiled that runs once on twenty rows.
+    """Two tasks at once, few of them, and plans that run once on twenty rows interpreted.
 
-    Compiled stages are one of the settings that are drawn.
+    Compiled plans are among the settings that are drawn.
     """
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    # The daemon of the Python workers is found there.
+    folders = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     settings = {
         "spark.master": "local[2]",
         "spark.driver.host": "127.0.0.1",
@@ -46,7 +50,8 @@ def session() -> SparkSession:
         "spark.driver.extraJavaOptions": (
             "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC"
         ),
-        "spark.sql.codegen.wholeStage": "false",
+        "spark.python.daemon.module": "tests.worker_daemon",
+        **INTERPRETED,
         "spark.sql.shuffle.partitions": "3",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.timeType.enabled": "true",

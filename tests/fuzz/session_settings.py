@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+
+from tests.fuzz.kinds import zones_of
+from tests.fuzz.tables import Field
+
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""A plan that runs once on a few rows takes less than compiling it."""
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 _BOTH = ("true", "false")
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -22,7 +33,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "spark.sql.decimalOperations.allowPrecisionLoss": ("false",),
     "spark.sql.timestampType": ("TIMESTAMP_NTZ",),
     "spark.sql.retainGroupColumns": ("false",),
-    "spark.sql.codegen.wholeStage": ("true",),
     "spark.sql.join.preferSortMergeJoin": ("false",),
     "spark.sql.execution.useObjectHashAggregateExec": ("false",),
     "spark.sql.legacy.allowHashOnMapType": ("true",),
@@ -44,21 +54,28 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "spark.sql.legacy.literal.pickMinimumPrecision": ("false",),
     "spark.sql.legacy.statisticalAggregate": ("true",),
 }
-_WANTED = {"timestamp": "spark.sql.session.timeZone", "decimal": "spark.sql.ansi.enabled"}
 _OFTEN = list(CHOICES)[:6]
+_ZONE, _ANSI = "spark.sql.session.timeZone", "spark.sql.ansi.enabled"
 
 
 def draw_settings(
-    draw: random.Random, types: set[str], attacked: bool
+    draw: random.Random, fields: Sequence[Field], attacked: bool
 ) -> tuple[tuple[str, str], ...]:
     """Up to three settings; those that change results are drawn more often.
 
-    Instants want a time zone and decimals a rule for overflows, also where nothing else is set.
+    Instants want a time zone, if possible one in which they look alike, and decimals a rule for
+    overflows, also where nothing else is set.
     """
     names: set[str] = set()
     if attacked:
         names = {draw.choice(_OFTEN if draw.random() < 0.7 else list(CHOICES)) for _ in range(3)}
-    for word, name in _WANTED.items():
-        if any(word in sql for sql in types) and draw.random() < 0.7:
+    for word, name in (("timestamp", _ZONE), ("decimal", _ANSI)):
+        if any(word in field.sql for field in fields) and draw.random() < 0.85:
             names.add(name)
-    return tuple((name, draw.choice(CHOICES[name])) for name in sorted(names))
+    found = {name: draw.choice(CHOICES[name]) for name in sorted(names)}
+    zones = [zone for field in fields for zone in zones_of(field.values)]
+    if _ZONE in found and zones and draw.random() < 0.8:
+        found[_ZONE] = draw.choice(zones)
+    if attacked and draw.random() < 0.3:
+        found |= COMPILED
+    return tuple(sorted(found.items()))

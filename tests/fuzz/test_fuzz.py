@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import os
+import subprocess
+import sys
+from dataclasses import replace
 
 import pytest
 from pyspark.sql import Column
 from tests.effort import THOROUGH
-from tests.fuzz.arguments import drawable
+from tests.fuzz.arguments import drawable, undrawn
 from tests.fuzz.cases import draw_case
+from tests.fuzz.keys import COMPUTED
 from tests.fuzz.reduction import reduced
 from tests.fuzz.refusals import REASONS, reason_of
 from tests.fuzz.report import Report, script
 from tests.fuzz.run import fuzz
-from tests.fuzz.running import Outcome
+from tests.fuzz.running import Outcome, run_case
 from tests.fuzz.verbs import takes, ways
 
 import unskew
@@ -39,6 +43,13 @@ def test_every_aggregate_and_scheme_is_drawn():
 
 def test_a_case_is_its_seed_and_number():
     assert draw_case(1, 5) == MANY[5] != draw_case(2, 5)
+    # Also in a process in which sets have another order.
+    program = "from tests.fuzz.test_fuzz import MANY; print(MANY)"
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONHASHSEED": "7"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert found.stdout == f"{MANY}\n"
 
 
 def test_scripts_are_programs():
@@ -66,13 +77,19 @@ def test_a_report_can_be_taken_up_again():
     assert Report.from_json(report.to_json()).to_json() == report.to_json()
 
 
-def test_keys_are_computed_where_a_verb_takes_columns():
-    computed = {case.way for case in MANY if " for key in keys]" in case.plain}
-    verbs = [
-        way for way in ways() for name in ("key", "keys") if takes(way.calls[0][1], name, Column)
-    ]
-    assert computed <= {way.name for way in verbs}
-    assert bool(computed) == bool(verbs)
+def test_every_parameter_is_drawn_or_left_out_on_purpose():
+    """A parameter that is added later fails here until it has a recipe."""
+    of_no_matter = {"sketches", "say"}  # Where a map keeps what it learns, and whom it tells.
+    assert undrawn() == of_no_matter
+
+
+def test_keys_are_given_in_every_form_where_a_verb_takes_columns():
+    verbs = [way.name for way in ways() if takes(way.calls[0][1], "keys", Column)]
+    assert verbs
+    assert {case.way for case in MANY if " for key in keys" in case.plain} == set(verbs)
+    grouped = [case.plain for case in MANY if case.way in verbs]
+    for form in (*(each.format(rows="left") for each in COMPUTED), "groupBy([", "groupBy()"):
+        assert any(form in text for text in grouped), form
 
 
 def test_refusals_have_a_documented_reason():
@@ -80,8 +97,31 @@ def test_refusals_have_a_documented_reason():
     assert reason_of(ParameterError("something else")) is None
 
 
+on_classic_spark = pytest.mark.skipif(
+    os.environ.get("UNSKEW_TEST_MODE") == "connect", reason="uses SparkContext"
+)
+
+
 @pytest.mark.spark
-@pytest.mark.skipif(os.environ.get("UNSKEW_TEST_MODE") == "connect", reason="uses SparkContext")
+@on_classic_spark
+def test_groups_are_compared_also_where_pyspark_cannot_find_their_columns(spark):
+    plain = next(
+        case
+        for case in MANY
+        if case.way == "groupBy.applyInArrow"
+        and {kind for kind, _ in case.traits} <= {"verbs", "data"}
+        and "groupBy(*map" in case.plain
+    )
+    names = [f"`{place}.`" for place in range(len(plain.left.fields))]
+    case = replace(plain, left=plain.left.named(names))
+    assert run_case(spark, plain) == run_case(spark, case) == Outcome("equal")
+    # A function that is shown other names is told apart.
+    blind = replace(case, prelude=case.prelude.replace("SEEN or", ""))
+    assert run_case(spark, blind).verdict == "wrong"
+
+
+@pytest.mark.spark
+@on_classic_spark
 def test_some_cases_agree_with_spark(spark):
     report = Report(seed=1)
     fuzz(spark, report, range(1, 101 if THOROUGH else 9), seconds=600, tries=0)

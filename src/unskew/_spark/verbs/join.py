@@ -28,7 +28,7 @@ from unskew._spark.verbs.join_sides import Side
 from unskew.errors import KeyTypeError, NeedError, ParameterError, UnknownNameError
 from unskew.partitioners import Need, PlannedSplit
 
-_KINDS = {
+KINDS = {
     "inner": "inner",
     "left": "left",
     "leftouter": "left",
@@ -208,9 +208,9 @@ def _is_unmatched_copy(side: Side, other: Side) -> Column:
 
 
 def _kind(how: str) -> str:
-    kind = _KINDS.get(str(how).lower().replace("_", ""))
+    kind = KINDS.get(str(how).lower().replace("_", ""))
     if kind is None:
-        raise UnknownNameError("join", how, set(_KINDS.values()))
+        raise UnknownNameError("join", how, set(KINDS.values()))
     return kind
 
 
