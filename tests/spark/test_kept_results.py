@@ -91,6 +91,17 @@ def drawn_by_position(rows):
     return plan.apply(alike).select(F.col("map")["id"].alias("id"))
 
 
+def grouped(rows):
+    by = unskew.groupBy(rows, "key", workers=WORKERS, scheme="routing-table")
+    return by.applyInArrow(lambda table: table.select(["id"]), "id bigint")
+
+
+def cogrouped(rows):
+    left = unskew.groupBy(rows, "key", workers=WORKERS, scheme="routing-table")
+    right = unskew.groupBy(rows.select("key").distinct(), "key")
+    return left.cogroup(right).applyInArrow(lambda one, _: one.select(["id"]), "id bigint")
+
+
 def merged(scheme):
     def result(rows):
         by = unskew.groupBy(rows, "key", workers=WORKERS, scheme=scheme)
@@ -126,6 +137,8 @@ LOWERINGS = {
     "native, split by content": placed("planned-split"),
     "native, split by position": drawn_by_position,
     "online": placed("w-choices"),
+    "groups": grouped,
+    "cogroups": cogrouped,
     "native, merged": merged("planned-split"),
     "online, merged": merged("pkg"),
     "aggregates in Python": aggregated,
