@@ -23,6 +23,7 @@ from tests.fuzz.verbs import Way, literal_of, takes, ways
 
 import unskew
 from unskew import partitioners
+from unskew._spark.routing.route import IN_PLACE
 from unskew._spark.verbs.join import KINDS
 from unskew.errors import NeedError
 
@@ -163,8 +164,9 @@ def _legal(need: str, joins: bool) -> tuple[str, ...]:
             continue
         if not partitioners.ALL[name](workers=2).coordinated:  # type: ignore[call-arg]
             found.append(name)
-    # The one that splits keys and is legal in joins, and the one that most often is chosen.
-    return (*found, *["planned-split"] * (8 if joins or need == "mergeable" else 0))
+    # The one that splits keys and is legal in joins, and the ways that most often are chosen.
+    often = ["planned-split"] * (8 if joins or need == "mergeable" else 0)
+    return (*found, *often, *[IN_PLACE] * (4 if need == "mergeable" and not joins else 0))
 
 
 def _workers(drawing: Drawing, call: int) -> Iterator[Argument]:
@@ -297,6 +299,8 @@ _RECIPES: dict[str, Callable[[Drawing, int], Iterator[Argument]]] = {
     "scheme": _scheme,
     "need": _always(),  # Comes with the scheme.
     "settings": _settings,
+    "seconds_per_row": _setting("seconds_per_row", "0.0", "0.5"),
+    "pilot": _setting("pilot", "False"),
     "learn": _setting("learn", "0.5", "0.9", "0.001"),
     "func": _func,
     "schema": _always(),  # Comes with the function.
