@@ -146,8 +146,6 @@ def test_bad_requests_are_refused_before_any_job(sides):
         unskew.join(left, right, "word", scheme="pkg")
     with pytest.raises(ParameterError, match="workers=0"):
         unskew.join(left, right, "word", workers=0)
-    with pytest.raises(ParameterError, match="names of columns"):
-        unskew.join(left, right, [left["word"] == right["word"]])
     with pytest.raises(KeyTypeError, match="cast one side"):
         unskew.join(
             left, right.withColumn("part", F.col("part").cast("bigint")), "part", scheme="kg"

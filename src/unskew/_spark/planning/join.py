@@ -57,7 +57,7 @@ class JoinPlan:
 
     def __str__(self) -> str:
         scheme = "plain Spark" if self.plain else self.left.route.partitioner.scheme
-        lines = [f"scheme    {scheme} for a join by {', '.join(self.key)}"]
+        lines = [f"scheme    {scheme} for a join by {', '.join(self.key) or 'a condition'}"]
         lines.append(f"reason    {self.why}")
         if self.max_over_mean is not None:
             lines.append(

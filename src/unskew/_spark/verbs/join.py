@@ -17,13 +17,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.frames.helper_columns import helper_name
-from unskew._spark.frames.keys import check_rows
+from unskew._spark.frames.keys import KeyColumns, check_rows
 from unskew._spark.frames.physical_plan import physical_plan
 from unskew._spark.planning.join import JoinPlan, leave_join_to_spark, plan_join_routes
 from unskew._spark.planning.notices import explained
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import place
+from unskew._spark.verbs.join_condition import KeyedSide, keyed_sides
 from unskew._spark.verbs.join_sides import Side
 from unskew.errors import KeyTypeError, NeedError, ParameterError, UnknownNameError
 from unskew.partitioners import Need, PlannedSplit
@@ -42,27 +43,33 @@ KINDS = {
     "anti": "anti",
     "leftanti": "anti",
 }
+On = str | Column | Sequence[str] | Sequence[Column]
+"""What a join may be by."""
 _PRESERVED = {"inner": "", "left": "l", "right": "r", "full": "lr", "semi": "", "anti": "l"}
+
+_NO_KEY = "the condition is not one of equalities between the sides"
 
 
 def join(
     left: DataFrame,
     right: DataFrame,
-    on: str | Sequence[str],
+    on: On,
     how: str = "inner",
     *,
     workers: int | None = None,
     scheme: str | Plan = "auto",
     **settings: Any,
 ) -> DataFrame:
-    """Join by equal columns `on`: Spark's result, with hot keys spread over the workers.
+    """Join by equal columns: Spark's result, with hot keys spread over the workers.
 
     Parameters
     ----------
     left, right : DataFrame
         The two sides.
-    on : str or list of str
-        Columns that both have.
+    on : str, Column, or a list of either
+        Names of columns that both have, or equalities between the sides (`a.id == b.user`), all
+        of which must hold; with those, both sides keep their columns. A join by any other
+        condition is left to Spark.
     how : str
         inner, left, right, full, semi or anti, or another of Spark's names for these.
     workers : int, optional
@@ -88,7 +95,7 @@ def join(
 def plan_join(
     left: DataFrame,
     right: DataFrame,
-    on: str | Sequence[str],
+    on: On,
     how: str = "inner",
     *,
     workers: int | None = None,
@@ -117,13 +124,15 @@ class _Join:
     left: RoutingRequest
     right: RoutingRequest
     kind: str
+    plain: DataFrame
+    """Spark's own join."""
 
     @classmethod
     def of(
         cls,
         left: DataFrame,
         right: DataFrame,
-        on: str | Sequence[str],
+        on: On,
         how: str,
         workers: int | None,
         scheme: str | Plan,
@@ -132,40 +141,40 @@ class _Join:
         check_rows("left", left)
         check_rows("right", right)
         kind = _kind(how)
-        names = _names(on)
+        by = _listed(on)
+        keyed = _keyed(left, right, by)
         try:
             here, there = (
                 RoutingRequest.of(
-                    side,
-                    names,
+                    side.rows,
+                    side.key,
                     need=Need.MERGEABLE if scheme == PlannedSplit.scheme else Need.WHOLE_KEY,
                     workers=workers,
                     scheme=scheme,
                     settings=settings,
                 )
-                for side in (left, right)
+                for side in keyed
             )
         except NeedError as problem:
             raise NeedError(f"{problem}, planned-split (which copies the other side)") from None
-        if scheme != "auto" and here.key.differing_types(there.key):
-            raise KeyTypeError(
-                f"{', '.join(names)}: the types differ between left and right, and equal keys "
-                "would have different hashes; cast one side"
-            )
-        return cls(here, there, kind)
+        if scheme != "auto":
+            _check_routable(here.key, there.key)
+        return cls(here, there, kind, left.join(right, by, kind))
 
     def plan(self) -> JoinPlan:
         left, right = self.left, self.right
+        if not left.key.fields:
+            return leave_join_to_spark(left, _NO_KEY)
         if left.key.differing_types(right.key):
             why = "the key's types differ between left and right"
             return leave_join_to_spark(left, why)
-        if left.scheme == "auto" and "BroadcastHashJoin" in physical_plan(self._plain()):
+        if left.scheme == "auto" and "BroadcastHashJoin" in physical_plan(self.plain):
             return leave_join_to_spark(left, "it broadcasts one side of the join")
         return plan_join_routes(left, self._reduced(), right_may_split=not self._only_filters)
 
     def run(self, plan: JoinPlan) -> DataFrame:
         if plan.plain:
-            return self._plain()
+            return self.plain
         left, right = self.left, self._reduced()
         beside = (left.rows, right.rows)
         worker = helper_name("worker", *beside)
@@ -182,11 +191,13 @@ class _Join:
             for side, other in ((here, there), (there, here))
         ]
         how = {"semi": "inner", "anti": "left"}.get(self.kind, self.kind)
-        both = placed[0].join(placed[1], [*left.key.names, worker], how)
+        key = left.key.column_names
+        both = placed[0].join(placed[1], [*key, worker], how)
         unmatched = _is_unmatched_copy(here, there) | _is_unmatched_copy(there, here)
         if self.kind == "anti":
             unmatched = unmatched | F.col(there.has_match).isNotNull()
-        return both.where(~unmatched).drop(worker, here.has_match, there.has_match)
+        helpers = key if left.key.shown else ()
+        return both.where(~unmatched).drop(worker, here.has_match, there.has_match, *helpers)
 
     @property
     def _only_filters(self) -> bool:
@@ -197,9 +208,6 @@ class _Join:
         if not self._only_filters:
             return self.right
         return self.right.on(self.right.rows.select(*self.right.key.columns).distinct())
-
-    def _plain(self) -> DataFrame:
-        return self.left.rows.join(self.right.rows, list(self.left.key.names), self.kind)
 
 
 def _is_unmatched_copy(side: Side, other: Side) -> Column:
@@ -214,11 +222,31 @@ def _kind(how: str) -> str:
     return kind
 
 
-def _names(on: str | Sequence[str]) -> list[str]:
-    names = [on] if isinstance(on, str) else on
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+def _listed(on: On) -> list[Any]:
+    by = list(on) if isinstance(on, list | tuple) else [on]
+    if not by or not any(all(isinstance(each, kind) for each in by) for kind in (str, Column)):
         raise ParameterError(
-            "join takes the names of columns that both sides have; rename one side's with "
-            "withColumnRenamed where they differ"
+            "join takes names of columns that both sides have, or conditions such as "
+            "left.id == right.user; one of them or a list"
         )
-    return list(names)
+    return by
+
+
+def _keyed(left: DataFrame, right: DataFrame, by: list[Any]) -> tuple[KeyedSide, KeyedSide]:
+    if isinstance(by[0], str):
+        return KeyedSide(left, KeyColumns.of(left, by)), KeyedSide(right, KeyColumns.of(right, by))
+    without = KeyedSide(left, KeyColumns(())), KeyedSide(right, KeyColumns(()))
+    return keyed_sides(left, right, by) or without
+
+
+def _check_routable(left: KeyColumns, right: KeyColumns) -> None:
+    if not left.fields:
+        raise ParameterError(
+            f"{_NO_KEY}; join by equalities and filter the result, or leave "
+            "the scheme to 'auto', which leaves such a join to Spark"
+        )
+    if left.differing_types(right):
+        raise KeyTypeError(
+            f"{', '.join(left.names)}: the types differ between left and right, and equal keys "
+            "would have different hashes; cast one side"
+        )

@@ -66,7 +66,7 @@ class Side:
         workers = helper_name("workers", rows)
         # The routes are functions of the rows as they came, so they are taken before the join.
         routed = rows.withColumns({worker: one, workers: owners})
-        met = routed.join(F.broadcast(present), list(self.request.key.names), "left")
+        met = routed.join(F.broadcast(present), list(self.request.key.column_names), "left")
         copies = F.when(F.col(self.has_match), F.col(workers)).otherwise(F.array(F.col(worker)))
         marked = met.withColumn(workers, copies).withColumn(
             self.has_match, F.coalesce(F.col(self.has_match), F.lit(False))
