@@ -6,10 +6,17 @@ import threading
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 import unskew
 from unskew._spark.frames.physical_plan import is_replayable
-from unskew.errors import NeedError, ParameterError, ParameterTypeError, UnknownNameError
+from unskew.errors import (
+    KeyTypeError,
+    NeedError,
+    ParameterError,
+    ParameterTypeError,
+    UnknownNameError,
+)
 from unskew.testing import assert_same_result, one_hot_key
 
 pytestmark = pytest.mark.spark
@@ -92,6 +99,20 @@ def test_the_right_side_of_a_cogroup_takes_the_left_sides_route(rows):
             left.cogroup(unskew.groupBy(rows, "key", **wrong))
     with pytest.raises(ParameterTypeError, match=r"unskew\.groupBy"):
         left.cogroup(rows.groupBy("key"))
+
+
+def test_groups_that_cannot_be_are_refused_before_any_job(spark, rows):
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(ParameterError, match=r"unskew\.streaming\.groupBy"):
+        unskew.groupBy(stream, "value")
+    with pytest.raises(UnknownNameError, match="no column 'kye'"):
+        unskew.groupBy(rows, "kye")
+    maps = rows.select(F.create_map("key", "id").alias("m"), F.col("key").alias("k"))
+    for key in ("m", F.struct("m"), F.array("m")):
+        with pytest.raises(KeyTypeError, match="Spark cannot group by maps"):
+            unskew.groupBy(maps, key)
+    with pytest.raises(KeyTypeError, match="Spark cannot group by maps"):
+        unskew.groupBy(maps, "k").cogroup(unskew.groupBy(maps, "m"))
 
 
 def test_what_is_no_scheme_is_refused(rows):

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from unskew._spark.engine.calls import Function
 from unskew._spark.engine.group_functions import apply_and_merge, apply_to_groups, group_call
 from unskew._spark.engine.spark_rules import GroupKind
-from unskew._spark.frames.keys import resolve_key
+from unskew._spark.frames.keys import check_rows, resolve_key
 from unskew._spark.frames.schemas import struct_of
 from unskew._spark.planning.cost_model import CostHints
 from unskew._spark.planning.plan import Plan
@@ -21,7 +21,7 @@ from unskew._spark.verbs.aggregate import aggregated
 from unskew._spark.verbs.cogroup import Cogrouped
 from unskew._spark.verbs.merge import check_merge
 from unskew.aggregates import Aggregate
-from unskew.errors import ParameterTypeError
+from unskew.errors import ParameterError, ParameterTypeError
 from unskew.partitioners import Need
 
 
@@ -66,6 +66,9 @@ def groupBy(  # noqa: N802 - PySpark's name
     Grouped
         With `agg`, `applyInArrow`, `applyInPandas` and `cogroup`, as in PySpark.
     """
+    check_rows("rows", rows)
+    if rows.isStreaming:
+        raise ParameterError("rows is a stream (readStream); use unskew.streaming.groupBy for it")
     given: list[Any] = []
     for each in keys:
         given.extend(each if isinstance(each, list | tuple) else [each])
