@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -9,12 +11,15 @@ from unskew._spark.engine.calls import ArrowCall, Function, UserCall
 from unskew._spark.engine.deciding import decided
 from unskew._spark.engine.pandas_calls import PandasCall
 from unskew._spark.engine.spark_call import apply_by_spark, cogroup_by_spark
-from unskew._spark.engine.spark_rules import KNOWN, GroupKind, WorkerSettings, form_of
+from unskew._spark.engine.spark_rules import GroupKind, WorkerSettings, form_of
 from unskew._spark.engine.stages import apply_in_bulk, cogroup_in_bulk, merge_in_bulk
 from unskew._spark.planning.cost_model import CostHints
 from unskew._spark.planning.notices import explained
+from unskew._spark.planning.own_call import why_own_call
 from unskew._spark.planning.request import RoutingRequest, plan_pair
 from unskew.partitioners import Need
+
+_log = logging.getLogger("unskew")
 
 
 def group_call(
@@ -57,5 +62,7 @@ def apply_to_pairs(left: RoutingRequest, right: RoutingRequest, call: UserCall) 
 
 
 def _in_bulk(request: RoutingRequest) -> bool:
-    # Without a key there is one group, on one worker: nothing to cut.
-    return KNOWN and bool(request.key.fields)
+    why = why_own_call(bool(request.key.fields))
+    if why is not None:
+        _log.info("Spark's own call: %s", why)
+    return why is None

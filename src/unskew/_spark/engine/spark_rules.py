@@ -11,7 +11,6 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.typehints import (
@@ -25,9 +24,6 @@ from unskew.errors import ParameterError, ParameterTypeError
 
 GroupKind = Literal["arrow", "pandas"]
 """What a function gets its groups as."""
-
-KNOWN = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 3)
-"""Whether this PySpark has the conversions that groups in bulk share with it."""
 
 _ITERATORS = (
     PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.planning.forecast import Forecast
+from unskew._spark.planning.own_call import why_own_call
 from unskew._spark.routing.route import Draw, Lowering, Route
 from unskew.errors import InputError, ParameterError
 from unskew.partitioners import Need, Partitioner
@@ -114,6 +115,9 @@ class Plan:
             lines.append(f"measured  {self.rows:,} rows by {self.statistics}")
         by = f", drawn by {self.route.draw}" if self.route.draw != "content" else ""
         lines.append(f"runs      {self.route.lowering}{by}")
+        own_call = why_own_call(bool(self.key))
+        if own_call is not None:
+            lines.append(f"groups    by Spark's own call: {own_call}")
         return "\n".join([*lines, *_routing(self.partitioner)])
 
     def to_json(self) -> str:
