@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from unskew._spark.engine.calls import MOST_ROWS, GroupCall, Results, Side
 from unskew._spark.engine.cutting import Bundle, bundles, streamed
@@ -50,35 +48,6 @@ class OneSide:
         return renamed(batch.select(range(len(self.names))), self.names)
 
 
-@dataclass(frozen=True, slots=True)
-class TwoSides:
-    """Rows of two sides; each side has columns of its own, which are null in the other's rows."""
-
-    names: tuple[tuple[str, ...], tuple[str, ...]]
-    """The names under which the function sees the columns of either side."""
-    first: tuple[int, int]
-    """The place of either side's first column; the others follow."""
-    is_right: int
-    """The place of a column that tells the sides apart; a group's left rows come first."""
-    key: tuple[int, ...]
-    cut_by: tuple[int, ...]
-
-    def sides(self, bundle: Bundle) -> list[Side]:
-        """The rows of either side."""
-        is_right = bundle.rows.column(self.is_right).to_numpy()
-        return [self._side(bundle, 0, ~is_right), self._side(bundle, 1, is_right)]
-
-    def _side(self, bundle: Bundle, side: int, own: NDArray[np.bool_]) -> Side:
-        names, first = self.names[side], self.first[side]
-        rows = bundle.rows.select(range(first, first + len(names))).filter(pa.array(own))
-        before = np.concatenate([[0], np.cumsum(own)])
-        return Side(renamed(rows, names), before[bundle.starts])
-
-
-Layout = OneSide | TwoSides
-"""Where a task finds the groups of a function in its rows."""
-
-
 class Called(NamedTuple):
     """What the function returned for consecutive groups."""
 
@@ -91,7 +60,7 @@ class Called(NamedTuple):
 class GroupTask:
     """A function called for every group of a task's rows."""
 
-    layout: Layout
+    layout: OneSide
     call: GroupCall
     record: Recording | None = None
     """Where to write what the calls took; None measures nothing."""
@@ -153,7 +122,6 @@ class GroupTask:
     def _streamed(self, batches: Batches) -> Iterator[tuple[pa.Table, Iterator[pa.Table]]]:
         """The first row of each group, and its results as they come."""
         layout = self.layout
-        assert isinstance(layout, OneSide)  # Spark has no iterators of two sides.
         recorder = self.record.start() if self.record else None
         for group in streamed(batches, layout.cut_by, self.call.settings.limits):
             first = next(group)

@@ -12,7 +12,7 @@ from unskew._spark.engine.deciding import decided
 from unskew._spark.engine.pandas_calls import PandasCall
 from unskew._spark.engine.spark_call import apply_by_spark, cogroup_by_spark
 from unskew._spark.engine.spark_rules import GroupKind, WorkerSettings, form_of
-from unskew._spark.engine.stages import apply_in_bulk, cogroup_in_bulk, merge_in_bulk
+from unskew._spark.engine.stages import apply_in_bulk, cogroup_in_buckets, merge_in_bulk
 from unskew._spark.planning.cost_model import CostHints
 from unskew._spark.planning.notices import explained
 from unskew._spark.planning.own_call import why_own_call
@@ -57,7 +57,7 @@ def apply_and_merge(
 def apply_to_pairs(left: RoutingRequest, right: RoutingRequest, call: UserCall) -> DataFrame:
     """A function of all rows of each key, of both sides."""
     plan = plan_pair(left.needing(Need.WHOLE_KEY), right)
-    apply = cogroup_in_bulk if _in_bulk(left) else cogroup_by_spark
+    apply = cogroup_in_buckets if _in_bulk(left) else cogroup_by_spark
     return explained(apply(left, right, plan.route, call), plan)
 
 

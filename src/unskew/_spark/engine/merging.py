@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import TaskContext
 
-from unskew._spark.engine.bulk import Batches, Called, GroupTask, OneSide, in_batches
+from unskew._spark.engine.bulk import Batches, Called, GroupTask, in_batches
 from unskew._spark.engine.calls import GroupCall, Results, Side
 
 
@@ -110,7 +110,6 @@ class RestTask:
             schema = merged.schema
             yield merged
         layout = self.merge.layout
-        assert isinstance(layout, OneSide)
         for batch in chain(done, batches):
             passing = layout.shown(batch)
             # They come back from Spark with timestamps in the zone of the session.

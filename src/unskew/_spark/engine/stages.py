@@ -15,14 +15,18 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from unskew._spark.engine.bulk import GroupTask, OneSide, TwoSides
+from unskew._spark.engine.buckets import BucketSide, BucketTask
+from unskew._spark.engine.bulk import GroupTask, OneSide
 from unskew._spark.engine.calls import GroupCall
 from unskew._spark.engine.merging import PartialTask, RestTask, WholeTask
 from unskew._spark.engine.recording import Recording
-from unskew._spark.frames.keys import KeyColumns, is_lower_case
+from unskew._spark.frames.keys import is_lower_case
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.run_records import RecordPlace
 from unskew._spark.routing.route import Route
+
+BUCKETS = 64
+"""How many buckets a task of a cogroup has: each is a trip to Python, and has room in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +42,17 @@ class Stage:
     @classmethod
     def of(cls, request: RoutingRequest, route: Route) -> Stage:
         """Place the rows of a request, whose columns are named by position."""
+        return cls.around(request, _placed(request, route))
+
+    @classmethod
+    def around(cls, request: RoutingRequest, rows: DataFrame) -> Stage:
+        """The rows of a request, placed or not."""
         columns = request.rows.columns
         key = tuple(columns.index(name) for name in request.key.column_names)
         # Most types are comparable as they are.
         differing = [
             n for n, field in enumerate(request.key.fields) if is_lower_case(field.dataType)
         ]
-        rows = _placed(request, route)
         rows = rows.select("*", *(request.key.comparable[n].alias(f"b{n}") for n in differing))
         cut_by = list(key)
         for place, number in enumerate(differing, len(columns)):
@@ -67,6 +75,10 @@ class Stage:
     def one_side(self, names: tuple[str, ...]) -> OneSide:
         """The first columns as the function's, under these names."""
         return OneSide(names, self.key, self.cut_by)
+
+    def side(self, names: tuple[str, ...]) -> BucketSide:
+        """The same for one of two sides."""
+        return BucketSide(names, self.key, self.cut_by)
 
     def mapped(
         self, task: Any, schema: StructType, *then: Column, first: Sequence[Column] = ()
@@ -125,30 +137,38 @@ def _rest_merged(stage: Stage, task: PartialTask) -> DataFrame:
     return rest.mapped(last, schema, first=[F.col("number").asc_nulls_first()])
 
 
-def cogroup_in_bulk(
+def cogroup_in_buckets(
     left: RoutingRequest, right: RoutingRequest, route: Route, call: GroupCall
 ) -> DataFrame:
-    """A function of two groups: one frame has the rows of both sides."""
-    here, there = left.by_position(), right.by_position()
-    rows = _of_side(here, there, is_right=False).unionAll(_of_side(there, here, is_right=True))
-    fields = [StructField(f"k{n}", field.dataType) for n, field in enumerate(left.key.fields)]
-    both = replace(left, rows=rows, key=KeyColumns(tuple(fields), left.key.names))
-    stage = Stage.of(both, route)
-    first = len(fields), len(fields) + len(left.columns)
-    is_right = first[1] + len(right.columns)
-    layout = TwoSides((left.columns, right.columns), first, is_right, stage.key, stage.cut_by)
-    return stage.mapped(GroupTask(layout, call), call.schema, F.col("is_right"))
+    """A function of two groups."""
+    here, there = (_bucketed(side.by_position(), route) for side in (left, right))
+    task = BucketTask((here.side(left.columns), there.side(right.columns)), call)
+
+    def call_bucket(rows: Any, others: Any) -> Any:
+        return task(rows, others)
+
+    fields = [
+        StructField(f"r{place}", field.dataType, field.nullable, field.metadata)
+        for place, field in enumerate(call.schema)
+    ]
+    grouped = here.rows.groupBy("bucket").cogroup(there.rows.groupBy("bucket"))
+    results = grouped.applyInArrow(call_bucket, StructType(fields))
+    return results.toDF(*call.schema.names)
 
 
-def _of_side(request: RoutingRequest, other: RoutingRequest, is_right: bool) -> DataFrame:
-    """The key, the columns of the left and of the right side, and which side it is."""
-    key = [column.alias(f"k{place}") for place, column in enumerate(request.key.columns)]
-    own = [F.col(name) for name in request.rows.columns[: len(request.columns)]]
-    others = other.rows.schema.fields[: len(other.columns)]
-    none = [F.lit(None).cast(field.dataType) for field in others]
-    columns = [*none, *own] if is_right else [*own, *none]
-    named = [column.alias(f"v{place}") for place, column in enumerate(columns)]
-    return request.rows.select(*key, *named, F.lit(is_right).alias("is_right"))
+def _bucketed(request: RoutingRequest, route: Route) -> Stage:
+    """The rows of a request on their workers, with the number of their bucket behind them."""
+    stage = Stage.around(request, request.rows)
+    if route.plain and request.given["workers"] is None:
+        # Spark places the buckets, in as many tasks as it likes.
+        bucket = F.pmod(request.key.hash, F.lit(BUCKETS * request.workers))
+        return stage.with_column(bucket.cast("int"), "bucket")
+    routed = replace(stage, rows=route.with_worker(stage.rows, request.key, "worker"))
+    # Of an id that is too high the remainder is taken, which is the worker.
+    low = request.key.hash.bitwiseAND(F.lit(BUCKETS - 1))
+    bucket = F.col("worker") + low * F.lit(route.workers)
+    rows = routed.with_column(bucket.cast("int"), "bucket").rows.drop("worker")
+    return replace(stage, rows=rows.repartitionById(route.workers, F.col("bucket")))
 
 
 def _placed(request: RoutingRequest, route: Route) -> DataFrame:
