@@ -47,8 +47,6 @@ On = str | Column | Sequence[str] | Sequence[Column]
 """What a join may be by."""
 _PRESERVED = {"inner": "", "left": "l", "right": "r", "full": "lr", "semi": "", "anti": "l"}
 
-_NO_KEY = "the condition is not one of equalities between the sides"
-
 
 def join(
     left: DataFrame,
@@ -164,7 +162,8 @@ class _Join:
     def plan(self) -> JoinPlan:
         left, right = self.left, self.right
         if not left.key.fields:
-            return leave_join_to_spark(left, _NO_KEY)
+            why = "the condition is not one of equalities between the sides"
+            return leave_join_to_spark(left, why)
         if left.key.differing_types(right.key):
             why = "the key's types differ between left and right"
             return leave_join_to_spark(left, why)
@@ -242,8 +241,8 @@ def _keyed(left: DataFrame, right: DataFrame, by: list[Any]) -> tuple[KeyedSide,
 def _check_routable(left: KeyColumns, right: KeyColumns) -> None:
     if not left.fields:
         raise ParameterError(
-            f"{_NO_KEY}; join by equalities and filter the result, or leave "
-            "the scheme to 'auto', which leaves such a join to Spark"
+            "the condition is not one of equalities between the sides; join by such and filter the "
+            "result, or leave the scheme to 'auto', which leaves this join to Spark"
         )
     if left.differing_types(right):
         raise KeyTypeError(
