@@ -51,9 +51,14 @@ class Files:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         check_classic(spark)
         self._jvm = cast(Any, spark.sparkContext._jvm)
+        # Kept: each part of such a name is a search through all of Spark's jars.
+        apache = self._jvm.org.apache
+        self._new_path = apache.hadoop.fs.Path
+        self._content = apache.commons.io.IOUtils.toByteArray
+        self._sha256 = apache.commons.codec.digest.DigestUtils.sha256Hex
         session: Any = spark._jsparkSession
         conf = session.sessionState().newHadoopConf()
-        root = self._jvm.org.apache.hadoop.fs.Path(folder)
+        root = self._new_path(folder)
         self._fs = root.getFileSystem(conf)
         self.folder = str(self._fs.makeQualified(root).toString())
         self._manager = self._new_manager(root, conf)
@@ -72,7 +77,7 @@ class Files:
         return f"{self.folder}/{name}"
 
     def _path(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self.path(name))
+        return self._new_path(self.path(name))
 
     def create(self, name: str, content: bytes) -> None:
         """Write a file that does not exist yet."""
@@ -96,12 +101,11 @@ class Files:
 
     def read(self, name: str) -> bytes:
         """The content of a file; raises `DamagedFileError` if it is gone or cut short."""
-        return bytes(self._opened(name, self._jvm.org.apache.commons.io.IOUtils.toByteArray))
+        return bytes(self._opened(name, self._content))
 
     def checksum(self, name: str) -> str:
         """The SHA-256 of a file; raises `DamagedFileError` if it is gone or cut short."""
-        digest = self._jvm.org.apache.commons.codec.digest.DigestUtils
-        return str(self._opened(name, digest.sha256Hex))
+        return str(self._opened(name, self._sha256))
 
     def _opened(self, name: str, use: Callable[[Any], Any]) -> Any:
         try:
