@@ -13,14 +13,14 @@ from unskew.partitioners import ALL, need_of
 every_scheme = pytest.mark.parametrize("scheme", ALL)
 
 
-@pytest.mark.parametrize("promise", conformance.PROMISES, ids=lambda promise: promise.__name__)
 @every_scheme
 @settings(max_examples=10)
 @given(stream=streams, workers=workers)
-def test_promise(scheme, promise, stream, workers):
+def test_promises(scheme, stream, workers):
     for partitioner in examples(scheme, workers):
-        note(f"with {partitioner!r}")
-        promise(partitioner, stream)
+        for promise in conformance.PROMISES:
+            note(f"{promise.__name__} with {partitioner!r}")
+            promise(partitioner, stream)
 
 
 @every_scheme
