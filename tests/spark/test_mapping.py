@@ -42,14 +42,19 @@ def entities(spark: SparkSession) -> DataFrame:
 
 
 def doubled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Every third row twice, every fifth not at all; e0 costs 5 ms, others nothing."""
+    """Every third row twice, every fifth not at all; e0 costs 2 ms, others nothing."""
     for batch in batches:
         ids = batch.column("id").to_numpy()
-        time.sleep(0.005 * sum(entity == "e0" for entity in batch.column("entity").to_pylist()))
+        time.sleep(0.002 * sum(entity == "e0" for entity in batch.column("entity").to_pylist()))
         kept = np.repeat(np.arange(ids.size), np.where(ids % 5 == 0, 0, np.where(ids % 3, 1, 2)))
         taken = batch.take(pa.array(kept))
         twice = pa.array(2 * ids[kept], pa.int64())
         yield pa.RecordBatch.from_arrays([*taken.columns, twice], ["id", "entity", "twice"])
+
+
+@pytest.fixture(scope="module")
+def plain_rows(entities: DataFrame) -> list[Row]:
+    return rows_of(entities.mapInArrow(doubled, SCHEMA))
 
 
 @pytest.fixture(params=["used", "skipped"])
@@ -60,14 +65,13 @@ def decision(request, monkeypatch) -> str:
     return str(request.param)
 
 
-def test_arrow_rows_are_those_of_plain_spark(entities, decision):
+def test_arrow_rows_are_those_of_plain_spark(entities, plain_rows, decision):
     said: list[str] = []
     ours = unskew.mapInArrow(
         entities, doubled, SCHEMA, cost_key="entity", workers=3, say=said.append
     )
-    plain = entities.mapInArrow(doubled, SCHEMA)
-    assert ours.schema == plain.schema
-    assert rows_of(ours) == rows_of(plain)
+    assert ours.schema == entities.mapInArrow(doubled, SCHEMA).schema
+    assert rows_of(ours) == plain_rows
     assert said == [f"cost-aware scheduling {decision}: the test says so"]
 
 
@@ -91,12 +95,10 @@ def test_pandas_columns_without_names_go_by_position(entities):
     assert rows_of(ours) == rows_of(entities.mapInPandas(double, SCHEMA))
 
 
-def test_the_cost_key_may_be_an_expression_or_several_columns(entities):
-    plain = rows_of(entities.mapInArrow(doubled, SCHEMA))
+def test_the_cost_key_may_be_an_expression_or_several_columns(entities, plain_rows):
     for key in (F.length("entity"), ["entity", "id"]):
-        assert (
-            rows_of(unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=key, workers=2)) == plain
-        )
+        ours = unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=key, workers=2)
+        assert rows_of(ours) == plain_rows
 
 
 def test_equal_rows_and_rows_behind_a_shuffle_all_arrive(spark, monkeypatch):
@@ -173,9 +175,9 @@ def once_too_often(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 @pytest.mark.usefixtures("decision")
-def test_rows_of_tasks_that_are_tried_again_arrive_once(entities):
+def test_rows_of_tasks_that_are_tried_again_arrive_once(entities, plain_rows):
     ours = unskew.mapInArrow(entities, once_too_often, SCHEMA, cost_key="entity", workers=3)
-    assert rows_of(ours) == rows_of(entities.mapInArrow(doubled, SCHEMA))
+    assert rows_of(ours) == plain_rows
 
 
 def test_costs_of_tasks_that_are_tried_again_count_once(entities):
@@ -200,12 +202,12 @@ def test_mistakes_are_refused_before_any_row_moves(entities):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", scheme="pkg")
 
 
-def test_rows_go_by_cost_where_the_scheme_says_so_though_it_does_not_pay(entities):
+def test_rows_go_by_cost_where_the_scheme_says_so_though_it_does_not_pay(entities, plain_rows):
     said: list[str] = []
     mapped = unskew.mapInArrow(
         entities, doubled, SCHEMA, cost_key="entity", workers=3, scheme="posg", say=said.append
     )
-    assert rows_of(mapped) == rows_of(entities.mapInArrow(doubled, SCHEMA))
+    assert rows_of(mapped) == plain_rows
     assert said == ["cost-aware scheduling used: scheme='posg' was given"]
     stream = MappedStream(entities, _work(entities), None, print, always=True)
     stream.process(entities, 0, lambda result, number: result.collect())
@@ -225,8 +227,10 @@ def _work(rows: DataFrame) -> CostAwareMap:
 
 
 @pytest.mark.usefixtures("decision")
-def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(spark, entities, tmp_path):
-    entities.repartition(6).write.parquet(str(tmp_path / "in"))
+def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(
+    spark, entities, plain_rows, tmp_path
+):
+    entities.repartition(4).write.parquet(str(tmp_path / "in"))
     sketches = tmp_path / "costs.json"
     out = str(tmp_path / "out")
 
@@ -249,11 +253,11 @@ def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(spark, entit
         return mapped
 
     run()
-    assert rows_of(spark.read.parquet(out)) == rows_of(entities.mapInArrow(doubled, SCHEMA))
+    assert rows_of(spark.read.parquet(out)) == plain_rows
     learned = CostPair.from_json(sketches.read_text())
     assert learned.rows > 0
     assert run().pair == learned
-    assert spark.read.parquet(out).count() == entities.mapInArrow(doubled, SCHEMA).count()
+    assert spark.read.parquet(out).count() == len(plain_rows)
 
 
 def test_a_stream_that_nobody_reads_learns_nothing(entities, monkeypatch):

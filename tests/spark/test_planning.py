@@ -120,8 +120,10 @@ def test_native_shares_come_out_as_planned(skewed, draw):
     assert loads(plan.apply(skewed)).max() < 5000 + 5 * 50
 
 
-def test_parts_are_drawn_by_position_where_the_order_of_rows_is_fixed(spark):
-    alike = spark.range(0, 3_000_000, 1, 2).select((F.col("id") % 3).alias("key"))
+def test_parts_are_drawn_by_position_where_the_order_of_rows_is_fixed(spark, monkeypatch):
+    # Of millions of rows, drawing them raises max/mean by less than it may.
+    monkeypatch.setattr("unskew._spark.planning.choice._DRAW_COST", 1.0)
+    alike = spark.range(0, 3_000, 1, 2).select((F.col("id") % 3).alias("key"))
     plan = unskew.plan(alike, "key", 2)
     assert (plan.route.lowering, plan.route.draw) == ("native", "position")
     shuffled = alike.withColumn("row", F.monotonically_increasing_id()).repartition(2, "row")

@@ -109,7 +109,7 @@ def test_an_outer_join_loses_no_row_to_a_side_that_changes(spark, how):
     def sometimes(numbers):
         if random.random() < 0.5:
             return []
-        return [(number, "hot") for number in range(4000)]
+        return [(number, "hot") for number in range(300)]
 
     for _ in range(3):
         tasks = spark.sparkContext.parallelize(range(2), 2).mapPartitions(sometimes)

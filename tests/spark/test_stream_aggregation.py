@@ -33,15 +33,6 @@ START = datetime(2024, 1, 1)
 TIMED = "time timestamp, word string, x bigint"
 
 
-@pytest.fixture(autouse=True)
-def few_partitions(spark):
-    """Every partition of every batch is a state store to open."""
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-    yield
-    spark.conf.set("spark.sql.shuffle.partitions", before)
-
-
 @st.composite
 def cut_streams(draw):
     """Rows with their ids, cut into micro-batches."""
@@ -91,8 +82,7 @@ def _by_text(rows):
 
 
 LATE = [
-    [(0, "a"), (1, "b"), (3, "a"), (3, None)],
-    [(11, "a"), (12, "a"), (26, "b")],
+    [(0, "a"), (1, "b"), (3, "a"), (3, None), (11, "a"), (12, "a"), (26, "b")],
     [(1, "a"), (14, "b"), (27, "a"), (41, "a")],
     [(5, "c"), (30, "a"), (42, "b"), (70, "a")],
 ]

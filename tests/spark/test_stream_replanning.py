@@ -65,6 +65,7 @@ def test_auto_tries_all_strategies_and_every_row_counts_once(spark, tmp_path, mo
         pytest.skip("replanned refuses Spark Connect: its plan is the driver's")
     monkeypatch.setattr(trial, "UNEQUAL", 0.0)
     monkeypatch.setattr(trial, "TRIAL", 2)
+    monkeypatch.setattr(trial, "SMALLER", 2)
     rows = [tuple(row) for row in awkward(spark, 160).collect()]
     cuts = range(0, 160, 20)
     write_batches(spark, tmp_path / "in", SCHEMA, [rows[cut : cut + 20] for cut in cuts])
@@ -72,7 +73,7 @@ def test_auto_tries_all_strategies_and_every_row_counts_once(spark, tmp_path, mo
     run(merged, tmp_path)
     read = spark.read.schema(spark.createDataFrame([], SCHEMA).schema)
     check_against_each_group(read.parquet(str(tmp_path / "in")), merged.result(), ["word"])
-    assert [record.workers for record in merged.heard] == [3, 3, 3, 3, 15, 15, 3, 3]
+    assert [record.workers for record in merged.heard] == [3, 3, 3, 3, 6, 6, 3, 3]
     assert sum(sum(record.loads) for record in merged.heard) == 160
 
 

@@ -11,7 +11,7 @@ from unskew_lab.apps import enrich as app
 
 @pytest.mark.spark
 def test_rows_are_those_of_a_plain_map(spark):
-    rows = skewed(spark, rows=300, keys=40, exponent=0.8, nulls=0.1).selectExpr("key as entity")
+    rows = skewed(spark, rows=60, keys=20, exponent=0.8, nulls=0.1).selectExpr("key as entity")
     wanted = ("entity", "kind", "cost")
     plain = rows.mapInArrow(app.look_up, app.SCHEMA).select(*wanted)
     found = {f"rows/{each}": app.enriched(rows, each, 3) for each in ("posg", "sg", "kg")}
