@@ -34,7 +34,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark session; tests that use it are marked `spark`."""
     from pyspark.sql import SparkSession
+    from tests.java_names import remember_java_names
 
+    remember_java_names()
     # Python workers must be this interpreter, with the package and numba in it.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     # They start in another folder and must find functions of the tests.
@@ -52,14 +54,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.ui.showConsoleProgress": "false",
         # Tests run every plan once: compiling it well costs more than running it. Measured on
         # batches of a stateful stream: 18 s of CPU instead of 29 s. The quick compiler alone would
-        # get 48 MB for code, which the plans of a whole test run fill.
+        # get 48 MB for code, which the plans of a whole test run fill. Plans are garbage at once:
+        # collecting the young ones rarely takes a third of the time.
         "spark.driver.extraJavaOptions": (
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC"
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xmn400m"
         ),
+        # Room for what a whole test run keeps, and less of it: a thousand plans by default.
+        "spark.driver.memory": "2g",
+        "spark.sql.ui.retainedExecutions": "20",
         # Python workers that need not import anything.
         "spark.python.daemon.module": "tests.worker_daemon",
-        # The default of 200 tasks per shuffle takes seconds on a few hundred rows.
-        "spark.sql.shuffle.partitions": "4",
+        # The default of 200 tasks per shuffle takes seconds on a few hundred rows, and each is a
+        # state store to open in every batch of a stream with state.
+        "spark.sql.shuffle.partitions": "2",
         # Timestamps mean the same on every machine.
         "spark.sql.session.timeZone": "UTC",
         # The defaults since Spark 4.3: without them streams out of a shuffle are refused to

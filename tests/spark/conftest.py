@@ -1,7 +1,7 @@
 """Plans are interpreted here: each runs once on a few rows, which takes less than compiling it.
 
-The documents, the applications and the fuzzer run on compiled plans, as users do; so does all of
-this when thorough.
+The documents, which run the applications too, and the fuzzer have compiled plans, as users do; so
+does all of this when thorough.
 """
 
 from __future__ import annotations
