@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.engine.bulk import Batches, OneSide
-from unskew._spark.engine.calls import GroupCall
+from unskew._spark.engine.calls import GroupCall, Results
+from unskew._spark.engine.cutting import Bundle
 from unskew._spark.engine.merging import merged
 from unskew._spark.engine.stages import Stage
 from unskew._spark.frames.arrow_keys import KeyGroups
@@ -27,7 +28,7 @@ from unskew._spark.planning.decision import KeySample, Pilot
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import Route
 
-ROWS = 2048
+ROWS = 1024
 """How many rows a pilot takes, about."""
 SECONDS = 0.2
 """When it stops to call the function."""
@@ -50,7 +51,7 @@ def run_pilot(
     return Pilot(
         replace(fitted(report["points"]), busy=report["busy"]),
         FunctionCost(report["merge"], 0.0, source="a pilot") if merge else None,
-        KeySample(*report["keys"]) if merge else None,
+        KeySample(*report["keys"]),
     )
 
 
@@ -96,13 +97,18 @@ class PilotTask:
         busy = (time.process_time() - before) / max(time.perf_counter() - start, 1e-9)
         report: dict[str, Any] = {"points": [(size, seconds) for size, seconds, _ in timed]}
         report["busy"] = min(busy, 1.0)
+        report["keys"] = self._keys(rows, groups)
         if self.merge is not None:
-            half = KeyGroups.of(rows.slice(0, (rows.num_rows + 1) // 2), self.layout.cut_by)
-            sizes = np.diff(groups.starts)
-            hottest = float(sizes.max()) / rows.num_rows
-            report["keys"] = rows.num_rows, groups.count, half.count, hottest
             report["merge"] = self._merging([result for _, _, result in timed])
         return report
+
+    def _keys(self, rows: pa.Table, groups: KeyGroups) -> KeySample:
+        if self.merge is None:
+            # All rows of some keys: twice the rows have twice the keys.
+            return KeySample(rows.num_rows, groups.count, (groups.count + 1) // 2, 0.0)
+        half = KeyGroups.of(rows.slice(0, (rows.num_rows + 1) // 2), self.layout.cut_by)
+        hottest = float(np.diff(groups.starts).max()) / rows.num_rows
+        return KeySample(rows.num_rows, groups.count, half.count, hottest)
 
     def _timed(
         self, groups: KeyGroups, most: int | None = None
@@ -122,8 +128,6 @@ class PilotTask:
         if self.call.form.iterator:
             return pa.concat_tables(self.call.of_stream(key, iter([self.layout.shown(rows)])))
         bounds = np.array([0, rows.num_rows])
-        from unskew._spark.engine.cutting import Bundle
-
         sides = self.layout.sides(Bundle(pa.Table.from_batches([rows]), bounds))
         collector = self.call.collector()
         for result in self.call.of_bundle(sides, key):
@@ -132,8 +136,6 @@ class PilotTask:
 
     def _merging(self, results: list[pa.Table]) -> float:
         """The seconds of a merge of one key's results."""
-        from unskew._spark.engine.calls import Results
-
         assert self.merge is not None
         some = [each for each in results[:100] if each.num_rows]
         if not some:

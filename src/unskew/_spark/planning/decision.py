@@ -31,9 +31,12 @@ from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
 
 PILOT_SECONDS = 1.0
-"""How long a pilot may take, and a pass for statistics unless the job is long."""
-WORTH = 0.1
-"""A pass for statistics is made if it takes at most this share of what the job would without."""
+"""How long a pilot may take once Spark has compiled it."""
+PASS_SECONDS = 10.0
+"""How long a pass for statistics may take; the first of a session waits for Spark to compile it."""
+NEAR = 1.15
+"""A way this near to what statistics could make possible is taken without them: forecasts of two
+ways differ by as much from what they take."""
 RANGES = 64
 """Into how many ranges of hashes the pass sorts the keys."""
 
@@ -60,7 +63,6 @@ class Pilot(NamedTuple):
     cost: FunctionCost
     merge: FunctionCost | None
     keys: KeySample | None
-    """None if it saw whole groups only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +106,17 @@ class Question:
         return self._from_statistics(machine, source, found)
 
     def _settled(self, job: Job) -> Way | None:
-        """In place, or as Spark does it, if frequencies of keys could not tell of a better way."""
-        best = min(job.as_spark(), job.in_place(), key=lambda way: way.seconds)
+        """The best way that needs no frequencies of keys, unless these could tell of a better."""
+        best = min(job.unplanned(), key=lambda way: way.seconds)
         level = job.work.total / job.calls.slots
         asking = job.stage.statistics(job.work.rows, job.partitions)
-        # Any way moves all rows, or calls the function where they are; and then merges.
+        if not self.merges:
+            # Of whole keys a few tell nothing of the others: asking is worth it for much work.
+            return best if level < 2 * asking else None
+        # Any other way moves all rows, and knows at best how to level them.
         moved = job.stage.shuffle(job.work.rows, job.partitions)
-        floor = level + moved + job.stage.python(job.work.rows, job.machine.slots) + asking
-        return best if best.seconds <= floor else None
+        least = level + moved + job.stage.python(job.work.rows, job.machine.slots) + asking
+        return best if best.seconds <= NEAR * least else None
 
     def _from_record(self, machine: Machine, source: Input, record: WorkRecord) -> Plan:
         cost = cost_of(record)
@@ -127,7 +132,7 @@ class Question:
         profile = beside(
             request.rows.sparkSession,
             "frequencies of the keys",
-            max(PILOT_SECONDS * 10, 0.0),
+            PASS_SECONDS,
             lambda: profile_keys(request.rows, request.key, RANGES, request.settings.sample),
         )
         if profile is None:

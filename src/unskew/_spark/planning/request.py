@@ -148,7 +148,7 @@ class RoutingRequest:
 def plan_pair(left: RoutingRequest, right: RoutingRequest) -> Plan:
     """One plan for whole keys of both sides, made from the rows of both."""
     check_same_types(left.key, right.key)
-    if isinstance(left.scheme, Plan) or left.scheme not in MEASURED:
+    if isinstance(left.scheme, Plan) or left.scheme not in MEASURED or not left.key.fields:
         return left.plan()
     # The right side was given no workers or settings of its own.
     right = replace(right, workers=left.workers, settings=left.settings)

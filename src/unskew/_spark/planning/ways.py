@@ -66,15 +66,24 @@ class Job:
         return sorted(self._ways(), key=lambda way: way.seconds)
 
     def _ways(self) -> Iterator[Way]:
-        yield self.as_spark()
-        counts = [self.workers] if self.workers else [self.machine.slots, MORE * self.machine.slots]
-        for tasks in counts:
-            yield self._routed("hash", KeyGrouping(tasks), self.work.hashed(tasks))
+        yield from self.unplanned()
         if self.merge is None:
-            yield self._table(counts[0])
+            yield self._table(self._counts[0])
         else:
+            yield self._split(self._counts[0])
+
+    def unplanned(self) -> Iterator[Way]:
+        """Those that need no frequencies of keys."""
+        yield self.as_spark()
+        for tasks in self._counts:
+            yield self._routed("hash", KeyGrouping(tasks), self.work.hashed(tasks))
+        if self.merge is not None:
             yield self.in_place()
-            yield self._split(counts[0])
+
+    @property
+    def _counts(self) -> list[int]:
+        slots = self.machine.slots
+        return [self.workers] if self.workers else [slots, MORE * slots]
 
     def as_spark(self) -> Way:
         """Spark's own shuffle, which packs small data into few tasks whatever a row costs."""
