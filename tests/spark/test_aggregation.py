@@ -124,7 +124,7 @@ def test_aggregates_in_python_are_those_of_the_whole_group(frame, monkeypatch, b
 
 def test_level_keys_are_aggregated_in_one_step(spark):
     level = spark.range(4096).selectExpr("id % 2048 key", "id")
-    result = unskew.groupBy(level, "key").agg(unskew.distinct("id"))
+    result = unskew.groupBy(level, "key", scheme="kg").agg(unskew.distinct("id"))
     assert physical_plan(result).count("MapInArrow") == 1
     assert result.columns == ["key", "distinct(id)"]
     assert result.where("`distinct(id)` <> 2").count() == 0

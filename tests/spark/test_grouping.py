@@ -201,9 +201,9 @@ def test_rows_are_shuffled_once_before_the_function(frame):
     assert "hashpartitioning" not in text
 
 
-def test_level_keys_are_left_to_spark(spark, caplog):
+def test_keys_that_stay_whole_are_merged_in_one_step(spark):
     level = spark.range(16_000).selectExpr("id % 8000 key")
-    grouped = unskew.groupBy(level, "key", workers=4)
+    grouped = unskew.groupBy(level, "key", workers=4, scheme="kg")
 
     def size(table: pa.Table) -> pa.Table:
         return pa.table({"n": pa.array([table.num_rows], pa.int64())})
@@ -211,10 +211,6 @@ def test_level_keys_are_left_to_spark(spark, caplog):
     def ten_times(table: pa.Table) -> pa.Table:
         return pa.table({"n": pc.multiply(table["n"], 10)})
 
-    with caplog.at_level("INFO", logger="unskew"):
-        result = grouped.applyInArrow(size, "n bigint")
-    assert "plain Spark is as good" in caplog.text
-    assert "shufflepartitionid" not in physical_plan(result)
     merged = grouped.applyInArrow(size, "n bigint", merge=ten_times)
     assert physical_plan(merged).count("MapInArrow") == 1
     assert merged.where("n <> 20").count() == 0
@@ -243,6 +239,6 @@ def test_merging_really_splits_the_hot_key(spark):
     def largest(table: pa.Table) -> pa.Table:
         return pa.table({"largest": pa.array([pc.max(table["largest"]).as_py()], pa.int64())})
 
-    grouped = unskew.groupBy(hot, "key", workers=4)
+    grouped = unskew.groupBy(hot, "key", workers=4, scheme="planned-split")
     result = grouped.applyInArrow(part, "largest bigint", merge=largest)
     assert max(row[0] for row in result.collect()) <= 1.1 * 3000 / 4

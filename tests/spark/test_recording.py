@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from unskew._spark.engine import recording
-from unskew._spark.engine.bulk import GroupTask, OneSide, TwoSides
+from unskew._spark.engine.bulk import GroupTask, OneSide
 from unskew._spark.engine.calls import ArrowCall
 from unskew._spark.engine.cutting import Limits
 from unskew._spark.engine.recording import Recorder, Recording
@@ -121,16 +121,6 @@ def test_seconds_of_bundles_go_to_their_groups(place, monkeypatch):
     record = written(place).record
     assert record.key_rows.tolist() == [5, 2, 1]
     assert record.key_seconds.tolist() == [25.0, 4.0, 1.0]
-
-
-def test_two_sides_are_recorded_together(place):
-    layout = TwoSides((("k",), ("k",)), (0, 1), 2, (0,), (3,))
-    call = ArrowCall(lambda left, right: left, CallForm(False, False), SCHEMA, SETTINGS)
-    key = np.array([1, 1, 1, 2])
-    rows = pa.record_batch({"0": key, "1": key, "2": [False, True, True, False], "3": key})
-    list(GroupTask(layout, call, Recording(place, 3))(iter([rows])))
-    record = written(place).record
-    assert dict(zip(record.keys.tolist(), record.key_rows.tolist(), strict=True)) == {1: 3, 2: 1}
 
 
 @pytest.mark.parametrize("iterator", [False, True])

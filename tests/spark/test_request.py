@@ -120,7 +120,9 @@ def test_what_is_no_scheme_is_refused(rows):
         unskew.groupBy(rows, "key", scheme="pgk")
     with pytest.raises(ParameterTypeError, match="scheme"):
         unskew.groupBy(rows, "key", scheme=7)
-    with pytest.raises(NeedError, match=r"these schemes do: kg, ring, routing-table, offline"):
+    with pytest.raises(
+        NeedError, match=r"these schemes do: kg, ring, weighted-kg, routing-table, offline"
+    ):
         unskew.repartition(rows, "key", scheme="pkg")
 
 

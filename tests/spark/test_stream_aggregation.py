@@ -168,7 +168,7 @@ def test_costly_parts_by_a_plan_from_history(spark, tmp_path, caplog):
 def test_what_spark_combines_is_left_to_it(spark, tmp_path, caplog, capsys):
     stream = _any_stream(spark, tmp_path)
     with caplog.at_level("INFO", logger="unskew"):
-        grouped = unskew.streaming.groupBy(stream, "word")
+        grouped = unskew.streaming.groupBy(stream, "word", workers=2)
         result = grouped.agg(F.max("x"), n=unskew.count())
     assert "plain Spark: Spark combines these aggregates" in caplog.text
     assert "MapInArrow" not in physical_plan(result)

@@ -69,6 +69,12 @@ def test_aggregates_in_place(rows):
     assert ours.count() == plain.count()
 
 
+def test_sums_in_place_are_left_to_spark(rows):
+    plan = unskew.plan(rows, "key", 4, scheme="in-place")
+    ours = unskew.groupBy(rows, "key", scheme=plan).agg(total=unskew.sum("id"))
+    assert_same_result(ours, rows.groupBy("key").agg(F.sum("id").alias("total")))
+
+
 def test_in_place_moves_no_row(rows):
     made = unskew.groupBy(rows, "key", scheme="in-place").applyInArrow(summed, SCHEMA, merge=added)
     plan = made._jdf.queryExecution().executedPlan().toString()
@@ -122,6 +128,7 @@ def test_a_costly_input_is_read_once(spark, rows, tmp_path, caplog):
     with caplog.at_level(logging.INFO, "unskew"):
         made = unskew.groupBy(behind, "key").applyInArrow(summed, SCHEMA, merge=added)
     assert not list(tmp_path.iterdir())
+    assert "in-place: the input is costly to compute, so that it is read once" in caplog.text
     assert_same_result(made, rows.groupBy("key").applyInArrow(summed, SCHEMA))
     assert len(list(tmp_path.iterdir())) == 5
 
@@ -134,3 +141,58 @@ def test_a_hint_decides_without_a_pilot(rows, reference, given_cost):
 
     grouped = unskew.groupBy(rows, "key", seconds_per_row=given_cost)
     assert_same_result(grouped.applyInArrow(never, SCHEMA, merge=added), reference)
+
+
+def paired(left: pa.Table, right: pa.Table) -> pa.Table:
+    key = (left if left.num_rows else right).column("key").slice(0, 1)
+    ids = sum(right.column("id").to_pylist())
+    return pa.table({"key": key, "n": [left.num_rows], "total": [ids]})
+
+
+def test_rows_are_cogrouped_with_themselves(rows):
+    ours = unskew.groupBy(rows, "key", workers=3, scheme="routing-table")
+    again = ours.cogroup(unskew.groupBy(rows.where("id < 300"), "key"))
+    plain = rows.groupBy("key").cogroup(rows.where("id < 300").groupBy("key"))
+    assert_same_result(again.applyInArrow(paired, SCHEMA), plain.applyInArrow(paired, SCHEMA))
+
+
+def test_a_cogroup_without_a_key_counts_no_keys(rows):
+    ours = unskew.groupBy(rows, scheme="routing-table").cogroup(unskew.groupBy(rows))
+    plain = rows.groupBy().cogroup(rows.groupBy())
+    assert_same_result(ours.applyInArrow(paired, SCHEMA), plain.applyInArrow(paired, SCHEMA))
+
+
+@pytest.mark.parametrize("merge", [None, added])
+def test_a_job_that_is_remembered_needs_neither_pilot_nor_pass(rows, reference, tmp_path, merge):
+    folder, marks = tmp_path / "memory", tmp_path / "marks"
+    marks.mkdir()
+
+    def marking(table):
+        Path(marks, uuid.uuid4().hex).touch()
+        return summed(table)
+
+    def run():
+        grouped = unskew.groupBy(rows, "key", name="nightly", workers=3)
+        return grouped.applyInArrow(marking, SCHEMA, merge=merge)
+
+    unskew.remember(folder)
+    try:
+        assert_same_result(run(), reference)
+        before = len(list(marks.iterdir()))
+        second = run()
+        assert len(list(marks.iterdir())) == before
+        assert_same_result(second, reference)
+    finally:
+        unskew.remember(None)
+
+
+def test_explain_shows_the_ways_that_were_weighed(rows, capsys):
+    result = unskew.groupBy(rows, "key", seconds_per_row=0.1).applyInArrow(
+        summed, SCHEMA, merge=added
+    )
+    unskew.explain(result)
+    shown = capsys.readouterr().out
+    assert "weighed" in shown
+    assert "in-place" in shown
+    with pytest.raises(ParameterError, match="no plan of unskew's"):
+        unskew.explain(rows)

@@ -123,8 +123,8 @@ class StageCost:
 def fitted(points: Sequence[tuple[float, float]]) -> FunctionCost:
     """The cost that fits the rows and seconds of calls best, errors taken relative.
 
-    >>> fitted([(10, 0.0110), (100, 0.1010), (50, 0.0510)])
-    FunctionCost(per_call=0.001, per_row=0.001, power=1.0, source='a pilot')
+    >>> print(fitted([(10, 0.0110), (100, 0.1010), (50, 0.0510)]))
+    1 ms a call, 1 ms a row (a pilot)
     """
     rows, seconds = (np.array(each, dtype=np.float64) for each in zip(*points, strict=True))
     fits = [_fit(rows, seconds, power) for power in (1.0, 1.5, 2.0)]
@@ -155,7 +155,7 @@ def _short(seconds: float) -> str:
     """A number of seconds in few characters.
 
     >>> _short(0.0002), _short(1.5), _short(3e-7)
-    ('0.2 ms', '1.5 s', '0.3 µs')
+    ('200 µs', '1.5 s', '0.3 µs')
     """
     for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if seconds >= size:

@@ -22,6 +22,7 @@ from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
 from unskew._spark.frames.grouping import aggregate_by, keys_are_shown, shown
 from unskew._spark.frames.keys import column, contains
 from unskew._spark.planning.cost_model import CostHints
+from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import IN_PLACE
 from unskew.aggregates import Aggregate
@@ -39,7 +40,8 @@ def aggregated(
     plan = AggregationPlan.of(rows, key.column_names, columns, named)
     if not plan.in_spark:
         return _in_python(plan, request, hints)
-    if request.scheme in ("auto", IN_PLACE) or not plan.key:
+    scheme = request.scheme.route.name if isinstance(request.scheme, Plan) else request.scheme
+    if scheme in ("auto", IN_PLACE) or not plan.key:
         request.left_to_spark("it combines these aggregates before the shuffle")
         return _named(rows.groupBy(*plan.keys).agg(*plan.whole()), request)
     if plan.has_columns:
