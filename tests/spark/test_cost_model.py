@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew._spark.planning.cost_model import CostHints, FunctionCost, fitted
-from unskew._spark.planning.decision import KeySample
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
 from unskew._spark.planning.ways import Job, Way
-from unskew._spark.planning.work import KeyWork
+from unskew._spark.planning.work import KeySample, KeyWork
 from unskew.errors import ParameterError, ParameterTypeError
 from unskew.hashing import hash_ids
 from unskew.partitioners import KeyGrouping

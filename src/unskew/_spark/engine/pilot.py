@@ -24,12 +24,15 @@ from unskew._spark.engine.merging import merged
 from unskew._spark.engine.stages import Stage
 from unskew._spark.frames.arrow_keys import KeyGroups
 from unskew._spark.planning.cost_model import FunctionCost, fitted
-from unskew._spark.planning.decision import KeySample, Pilot
+from unskew._spark.planning.decision import Pilot
 from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.planning.work import KeySample
 from unskew._spark.routing.route import Route
 
 ROWS = 1024
-"""How many rows a pilot takes, about."""
+"""With how many rows a pilot calls the function, about."""
+COUNTED = 8192
+"""Of how many rows it counts the keys, where it is not the whole keys that are drawn."""
 SECONDS = 0.2
 """When it stops to call the function."""
 
@@ -43,7 +46,7 @@ def run_pilot(
     task = PilotTask(stage.one_side(request.columns), call, merge)
     # Of a few rows of each partition. All of a task's results are read: where Spark stops early it
     # throws the Python worker away, and the next job waits for a new one.
-    some = stage.rows.limit(ROWS) if merge else _some_keys(request, stage, rows)
+    some = stage.rows.limit(COUNTED) if merge else _some_keys(request, stage, rows)
     found = some.mapInArrow(task, "report string").collect()
     report = json.loads(found[0]["report"]) if found else {}
     if not report.get("points"):
@@ -85,24 +88,26 @@ class PilotTask:
         taken: list[pa.RecordBatch] = []
         for batch in batches:
             taken.append(batch)
-            if sum(each.num_rows for each in taken) >= 4 * ROWS:
+            if sum(each.num_rows for each in taken) >= COUNTED:
                 break
         rows = pa.Table.from_batches(taken) if taken else None
         if rows is None or not rows.num_rows:
             return {}
-        groups = KeyGroups.of(rows, self.layout.cut_by)
+        some = rows.slice(0, ROWS) if self.merge is not None else rows
+        groups = KeyGroups.of(some, self.layout.cut_by)
         list(self._timed(groups, most=1))  # The first call pays for what is loaded on the way.
         start, before = time.perf_counter(), time.process_time()
         timed = list(self._timed(groups))
         busy = (time.process_time() - before) / max(time.perf_counter() - start, 1e-9)
         report: dict[str, Any] = {"points": [(size, seconds) for size, seconds, _ in timed]}
         report["busy"] = min(busy, 1.0)
-        report["keys"] = self._keys(rows, groups)
+        report["keys"] = self._keys(rows)
         if self.merge is not None:
             report["merge"] = self._merging([result for _, _, result in timed])
         return report
 
-    def _keys(self, rows: pa.Table, groups: KeyGroups) -> KeySample:
+    def _keys(self, rows: pa.Table) -> KeySample:
+        groups = KeyGroups.of(rows, self.layout.cut_by)
         if self.merge is None:
             # All rows of some keys: twice the rows have twice the keys.
             return KeySample(rows.num_rows, groups.count, (groups.count + 1) // 2, 0.0)

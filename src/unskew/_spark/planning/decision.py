@@ -26,7 +26,7 @@ from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.side_jobs import beside
 from unskew._spark.planning.statistics import KeyProfile, profile_keys
 from unskew._spark.planning.ways import Job, Way
-from unskew._spark.planning.work import KeyWork
+from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
 
@@ -39,22 +39,6 @@ NEAR = 1.15
 ways differ by as much from what they take."""
 RANGES = 64
 """Into how many ranges of hashes the pass sorts the keys."""
-
-
-class KeySample(NamedTuple):
-    """The keys of a few rows of one input partition."""
-
-    rows: int
-    keys: int
-    in_half: int
-    """Different keys in the first half of the rows."""
-    hottest: float
-    """The share of the rows that one key has."""
-
-    def keys_in(self, rows: float) -> float:
-        """How many different keys more rows would have, by Heaps' law."""
-        growth = np.log2(max(self.keys, 1) / max(self.in_half, 1))
-        return float(self.keys * (max(rows, 1.0) / max(self.rows, 1)) ** min(max(growth, 0), 1))
 
 
 class Pilot(NamedTuple):
@@ -99,7 +83,8 @@ class Question:
             pilot = beside(session, "pilot of a function", 3 * PILOT_SECONDS, run)
         found = pilot or Pilot(self.cost, self.cost if self.merges else None, None)
         if pilot is not None and pilot.keys is not None and source.rows and source.partitions:
-            job = self._job(machine, source, found, _sampled(pilot.keys, source.rows, found.cost))
+            work = _sampled(pilot.keys, source.rows, found.cost)
+            job = replace(self._job(machine, source, found, work), sample=pilot.keys)
             way = self._settled(job)
             if way is not None:
                 return self._planned(way, [way], found, "a sample of the keys")

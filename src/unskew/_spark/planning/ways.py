@@ -11,7 +11,7 @@ import numpy as np
 from unskew._spark.planning.cost_model import FunctionCost, StageCost
 from unskew._spark.planning.machine import Machine, Seconds
 from unskew._spark.planning.settings import PlanSettings
-from unskew._spark.planning.work import KeyWork
+from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.routing.route import IN_PLACE, Route
 from unskew.partitioners import KeyGrouping, Partitioner, PlannedSplit, RoutingTable
 from unskew.partitioners.split_planning import plan_split, planned_loads
@@ -49,6 +49,8 @@ class Job:
     """As the user asks for them."""
     shuffle_partitions: int
     settings: PlanSettings
+    sample: KeySample | None = None
+    """The keys of a few rows, if that is all that is known of them."""
 
     @property
     def calls(self) -> Machine:
@@ -95,7 +97,7 @@ class Job:
     def in_place(self) -> Way:
         """Partial results of each input partition."""
         assert self.merge is not None
-        parts = self.work.keys_in_parts(self.partitions)
+        parts = self._keys_in_partitions()
         # A key is called for once in each partition that has rows of it.
         calls = max(parts - self.work.groups, 0.0) * self.cost.per_call
         total = self._powered(self.work.total) + calls
@@ -110,6 +112,12 @@ class Job:
         )
         busiest = work / max(total / self.calls.slots, 1e-9)
         return Way(IN_PLACE, Route.in_place(self.partitions), self.partitions, seconds, busiest)
+
+    def _keys_in_partitions(self) -> float:
+        """How many pairs of a key and an input partition there are."""
+        if self.sample is None:
+            return self.work.keys_in_parts(self.partitions)
+        return self.partitions * self.sample.keys_in(self.work.rows / self.partitions)
 
     def _powered(self, seconds: float) -> float:
         """Parts of a key take less than the whole where the cost grows faster than the rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,22 @@ from unskew._spark.planning.machine import Seconds
 from unskew._spark.planning.statistics import KeyProfile
 from unskew.partitioners import KeyGrouping
 from unskew.partitioners.contract import KeyHashes
+
+
+class KeySample(NamedTuple):
+    """The keys of a few rows of one input partition."""
+
+    rows: int
+    keys: int
+    in_half: int
+    """Different keys in the first half of the rows."""
+    hottest: float
+    """The share of the rows that one key has."""
+
+    def keys_in(self, rows: float) -> float:
+        """How many different keys more rows would have, by Heaps' law."""
+        growth = np.log2(max(self.keys, 1) / max(self.in_half, 1))
+        return float(self.keys * (max(rows, 1.0) / max(self.rows, 1)) ** min(max(growth, 0), 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
