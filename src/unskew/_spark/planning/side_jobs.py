@@ -23,48 +23,47 @@ def beside(
 ) -> Result | None:
     """Run a job whose result is welcome but not needed; None if it fails or takes too long."""
     tag = f"unskew-{uuid.uuid4()}"
-    with _described(session, f"unskew: {what}"), _tagged(session, tag):
-        timer = threading.Timer(seconds, _cancel, (session, tag))
-        timer.start()
+    with _named(session, tag, f"unskew: {what}"):
+        done = threading.Event()
+        watch = threading.Thread(target=_watch, args=(session, tag, seconds, done), daemon=True)
+        watch.start()
         try:
             return job()
         except Exception as problem:  # The user's own job will tell what is wrong with the rows.
             _log.debug("%s did not finish: %r", what, problem)
             return None
         finally:
-            timer.cancel()
+            done.set()
 
 
 @contextlib.contextmanager
-def _described(session: SparkSession, text: str) -> Iterator[None]:
+def _named(session: SparkSession, tag: str, text: str) -> Iterator[None]:
+    """Jobs of this thread can be cancelled by `tag`, and are described as ours."""
     if is_connect(session):
-        yield
+        session.addTag(tag)
+        try:
+            yield
+        finally:
+            session.removeTag(tag)
         return
     context = session.sparkContext
-    before = context.getLocalProperty("spark.job.description")
-    context.setJobDescription(text)
+    before = {name: context.getLocalProperty(name) for name in _GROUP}
+    context.setJobGroup(tag, text, interruptOnCancel=True)
     try:
         yield
     finally:
-        context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
+        for name, value in before.items():
+            context.setLocalProperty(name, value)  # type: ignore[arg-type]
 
 
-@contextlib.contextmanager
-def _tagged(session: SparkSession, tag: str) -> Iterator[None]:
-    add, remove = (
-        (session.addTag, session.removeTag)
-        if is_connect(session)
-        else (session.sparkContext.addJobTag, session.sparkContext.removeJobTag)
-    )
-    add(tag)
-    try:
-        yield
-    finally:
-        remove(tag)
+_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
-def _cancel(session: SparkSession, tag: str) -> None:
-    if is_connect(session):
-        session.interruptTag(tag)
-    else:
-        session.sparkContext.cancelJobsWithTag(tag)
+def _watch(session: SparkSession, tag: str, seconds: float, done: threading.Event) -> None:
+    """Cancel what still runs after `seconds`: again and again, it may only be about to start."""
+    done.wait(seconds)
+    while not done.wait(0.2):
+        if is_connect(session):
+            session.interruptTag(tag)
+        else:
+            session.sparkContext.cancelJobGroup(tag)
