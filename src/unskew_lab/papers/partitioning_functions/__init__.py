@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from unskew_lab.papers.partitioning_functions import balance, construction_time, size, toy_example
+from unskew_lab.papers.partitioning_functions import (
+    balance,
+    construction_time,
+    size,
+    toy_example,
+    utility_and_domain,
+)
 from unskew_lab.papers.specification import Paper
 
 PAPER = Paper(
     name="partitioning-functions",
     title="Partitioning functions for stateful data parallelism in stream processing",
-    figures=(*toy_example.FIGURES, *balance.FIGURES, *size.FIGURES, *construction_time.FIGURES),
+    figures=(
+        *toy_example.FIGURES,
+        *balance.FIGURES,
+        *utility_and_domain.FIGURES,
+        *size.FIGURES,
+        *construction_time.FIGURES,
+    ),
     slips=(
         "Equation 3 multiplies the computation by f once more, against the text and Fig 1; ours: "
         "as in the text.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unskew_lab.papers.skewness_and_variance import appendix, compact, examples, parameters
+from unskew_lab.papers.skewness_and_variance import appendix, compact, examples, hashing, parameters
 from unskew_lab.papers.specification import Paper
 
 _NEEDS_CLUSTER = "throughput and latency on a Storm cluster: `--cluster` has them on Spark"
@@ -12,9 +12,10 @@ PAPER = Paper(
     title="Parallel stream processing against workload skewness and variance (LLFD, Mixed)",
     figures=(
         *examples.FIGURES,
-        *parameters.FIGURES[:4],
+        *hashing.FIGURES,
+        *parameters.FIGURES[:3],
         *compact.FIGURES,
-        *parameters.FIGURES[4:],
+        *parameters.FIGURES[3:],
         *appendix.FIGURES,
     ),
     slips=(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from tests.lab.papers.worlds.making import World, grid, put, times
 
-from unskew_lab.papers.partitioning_functions import balance, construction_time, size
+from unskew_lab.papers.partitioning_functions import (
+    balance,
+    construction_time,
+    size,
+    utility_and_domain,
+)
 from unskew_lab.papers.partitioning_functions.growth import PLANNERS, SCHEMES
 
 TOY = World(
@@ -101,7 +106,7 @@ FIG7 = World(
             "workers": (10,),
             "scheme": ("readj", "redist"),
             "resources": ("LCL", "LLL", "LQL"),
-            "utility": balance.UTILITIES,
+            "utility": utility_and_domain.UTILITIES,
         },
         imbalance=lambda row: 1.2 if row["utility"] == "apm" else 1.5,
         migration=lambda row: 2.0 if row["utility"] == "a" else 1.2,
