@@ -76,11 +76,22 @@ def arc_loads(keys: KeyHashes, weights: Weights, rest: Weights, arcs: int) -> We
 
     The range of a worker by key grouping is taken to be evenly filled by the rest.
     """
-    edges = np.arange(arcs + 1) * (rest.size / arcs)
-    below = np.interp(edges, np.arange(rest.size + 1), np.concatenate(([0.0], np.cumsum(rest))))
     named = (keys >> arc_shift(arcs)).astype(np.int64)
-    loads: Weights = np.diff(below) + np.bincount(named, weights, minlength=arcs)
+    loads: Weights = in_ranges(rest, arcs) + np.bincount(named, weights, minlength=arcs)
     return loads
+
+
+def in_ranges(loads: Weights, ranges: int) -> Weights:
+    """What equal ranges of hashes bring, for another number of ranges; each is evenly filled.
+
+    >>> in_ranges(np.array([4.0, 2.0]), 4).tolist(), in_ranges(np.array([4.0, 2.0]), 1).tolist()
+    ([2.0, 2.0, 1.0, 1.0], [6.0])
+    """
+    below = np.concatenate([[0.0], np.cumsum(loads)])
+    edges = np.arange(ranges + 1) * (loads.size / ranges)
+    # Rounding may leave a difference of equal sums just below nothing.
+    within: Weights = np.maximum(np.diff(np.interp(edges, np.arange(below.size), below)), 0.0)
+    return within
 
 
 def check_plan(

@@ -94,25 +94,11 @@ def route_for(
 
 def whole_keys(profile: KeyProfile, settings: PlanSettings) -> RoutingTable:
     """The routing table of the profile's heavy keys, none of them cut."""
-    return plan_whole_keys(
-        profile.keys,
-        profile.counts,
-        profile.rest,
-        capacities=settings.capacities,
-        epsilon=settings.epsilon,
-        table=settings.table,
-    )
+    return plan_whole_keys(profile.keys, profile.counts, profile.rest, **settings.of_planners)
 
 
 def _planned_split(profile: KeyProfile, settings: PlanSettings) -> PlannedSplit:
-    table = plan_split(
-        profile.keys,
-        profile.counts,
-        profile.rest,
-        capacities=settings.capacities,
-        epsilon=settings.epsilon,
-        table=settings.table,
-    )
+    table = plan_split(profile.keys, profile.counts, profile.rest, **settings.of_planners)
     return PlannedSplit.of(profile.workers, table)
 
 

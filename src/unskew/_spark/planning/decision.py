@@ -18,7 +18,7 @@ import numpy as np
 from unskew._spark.planning.choice import route_for
 from unskew._spark.planning.cost_model import FunctionCost
 from unskew._spark.planning.input import Input
-from unskew._spark.planning.machine import Machine, Seconds
+from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
@@ -29,9 +29,10 @@ from unskew._spark.planning.ways import Job, Way
 from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
+from unskew.partitioners.split_planning import in_ranges
 
-PILOT_SECONDS = 1.0
-"""How long a pilot may take once Spark has compiled it."""
+PILOT_SECONDS = 3.0
+"""How long a pilot may take; the first of a session waits for Python workers to start."""
 PASS_SECONDS = 10.0
 """How long a pass for statistics may take; the first of a session waits for Spark to compile it."""
 NEAR = 1.15
@@ -80,7 +81,7 @@ class Question:
         pilot = None
         if self.pilot is not None:
             run = partial(self.pilot, source.rows)
-            pilot = beside(session, "pilot of a function", 3 * PILOT_SECONDS, run)
+            pilot = beside(session, "pilot of a function", PILOT_SECONDS, run)
         found = pilot or Pilot(self.cost, self.cost if self.merges else None, None)
         if pilot is not None and pilot.keys is not None and source.rows and source.partitions:
             work = _sampled(pilot.keys, source.rows, found.cost)
@@ -162,7 +163,8 @@ class Question:
         tell(f"{way.name}, {why}")
         request, route = self.request, way.route
         if profile is not None and not (route.plain or route.stays):
-            counted = replace(profile, workers=route.workers, loads=_on(profile, route.workers))
+            loads = in_ranges(profile.loads, route.workers)
+            counted = replace(profile, workers=route.workers, loads=loads)
             route, _ = route_for(request.rows, request.key, counted, route.partitioner, None)
         plan = request.made(route, why, None if profile is None else profile.rows, None, statistics)
         forecasts = tuple(WayForecast(each.name, each.tasks, each.seconds) for each in ways)
@@ -177,10 +179,3 @@ def _sampled(sample: KeySample, rows: float, cost: FunctionCost) -> KeyWork:
     return KeyWork(
         rows, groups, np.zeros(1, np.uint64), hot, cost.of(hot), np.full(RANGES, rest / RANGES)
     )
-
-
-def _on(profile: KeyProfile, workers: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    before = np.concatenate([[0.0], np.cumsum(profile.loads)])
-    places = np.linspace(0, profile.workers, workers + 1)
-    within: Seconds = np.diff(np.interp(places, np.arange(before.size), before))
-    return within

@@ -122,9 +122,7 @@ def _split(
         keys,
         weights,
         rest,
-        capacities=settings.capacities,
-        epsilon=settings.epsilon,
-        table=settings.table,
+        **settings.of_planners,
     )
     entry = np.searchsorted(keys, table.keys)
     by_left = (here >= there)[entry] if right_may_split else np.ones(table.keys.size, dtype=bool)

@@ -42,6 +42,11 @@ class PlanSettings:
         _check_sample(made.sample)
         return replace(made, capacities=_speeds(made.capacities, workers))
 
+    @property
+    def of_planners(self) -> dict[str, Any]:
+        """What `plan_split` and `plan_whole_keys` take."""
+        return {"capacities": self.capacities, "epsilon": self.epsilon, "table": self.table}
+
 
 def _speeds(capacities: Any, workers: int) -> NDArray[np.float64] | None:
     if capacities is None:

@@ -29,8 +29,6 @@ class Way(NamedTuple):
     tasks: int
     """Of the stage that calls the function."""
     seconds: float
-    busiest: float = 1.0
-    """The busiest slot's work relative to the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +108,7 @@ class Job:
             + self.stage.python(parts, tasks)
             + merging / min(tasks, self.calls.slots)
         )
-        busiest = work / max(total / self.calls.slots, 1e-9)
-        return Way(IN_PLACE, Route.in_place(self.partitions), self.partitions, seconds, busiest)
+        return Way(IN_PLACE, Route.in_place(self.partitions), self.partitions, seconds)
 
     def _keys_in_partitions(self) -> float:
         """How many pairs of a key and an input partition there are."""
@@ -128,21 +125,16 @@ class Job:
 
     def _routed(self, name: str, partitioner: Partitioner, loads: Seconds) -> Way:
         tasks = partitioner.workers
-        work = self.calls.makespan(loads)
         seconds = (
             self.stage.shuffle(self.work.rows, self.partitions)
             + self.stage.python(self.work.rows, tasks)
-            + work
+            + self.calls.makespan(loads)
         )
-        mean = max(float(loads.sum()) / self.calls.slots, 1e-9)
-        return Way(name, Route.of(partitioner), tasks, seconds, work / mean)
+        return Way(name, Route.of(partitioner), tasks, seconds)
 
     def _table(self, workers: int) -> Way:
         keys, seconds, rest = self.work.keys, self.work.seconds, self.work.rest_on(workers)
-        settings = self.settings
-        routes = plan_whole_keys(
-            keys, seconds, rest, epsilon=settings.epsilon, table=settings.table
-        )
+        routes = plan_whole_keys(keys, seconds, rest, **self.settings.of_planners)
         static = routes.static
         assert static is not None  # A table does not learn.
         loads = planned_loads(static.table, keys, seconds, rest, static.arcs)
@@ -151,9 +143,7 @@ class Job:
     def _split(self, workers: int) -> Way:
         assert self.merge is not None
         keys, seconds, rest = self.work.keys, self.work.seconds, self.work.rest_on(workers)
-        table = plan_split(
-            keys, seconds, rest, epsilon=self.settings.epsilon, table=self.settings.table
-        )
+        table = plan_split(keys, seconds, rest, **self.settings.of_planners)
         loads = planned_loads(table, keys, seconds, rest)
         way = self._routed(PlannedSplit.scheme, PlannedSplit.of(workers, table), loads)
         cut = float(table.parts[table.parts > 1].sum())

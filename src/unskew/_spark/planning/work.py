@@ -12,6 +12,7 @@ from unskew._spark.planning.machine import Seconds
 from unskew._spark.planning.statistics import KeyProfile
 from unskew.partitioners import KeyGrouping
 from unskew.partitioners.contract import KeyHashes
+from unskew.partitioners.split_planning import in_ranges
 
 
 class KeySample(NamedTuple):
@@ -79,13 +80,7 @@ class KeyWork:
 
     def rest_on(self, workers: int) -> Seconds:
         """What the other keys bring to each worker by their hash."""
-        if workers == self.rest.size:
-            return self.rest
-        # Key grouping cuts the range of hashes into equal parts, one for each worker.
-        before = np.concatenate([[0.0], np.cumsum(self.rest)])
-        places = np.linspace(0, self.rest.size, workers + 1)
-        within: Seconds = np.diff(np.interp(places, np.arange(before.size), before))
-        return within
+        return in_ranges(self.rest, workers)
 
     def hashed(self, workers: int) -> Seconds:
         """What each worker gets when all keys go by their hash."""

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew.partitioners.split_planning import in_ranges
 from unskew.sketches.frozen import ArrayValue, frozen
 
 MOST_KEYS = 4096
@@ -150,11 +151,7 @@ class WorkRecord(ArrayValue):
         heavy, rest = self.key_seconds, self.rest_seconds
         if measure == "rows":
             heavy, rest = self.key_rows.astype(np.float64), self.rest_rows.astype(np.float64)
-        below = np.concatenate([[0.0], np.cumsum(rest)])
-        borders = np.arange(workers + 1) * (RANGES / workers)
-        # Rounding may leave a difference of equal sums just below nothing.
-        shares = np.maximum(np.diff(np.interp(borders, np.arange(RANGES + 1), below)), 0.0)
-        return KeyWeights(self.keys, heavy, shares)
+        return KeyWeights(self.keys, heavy, in_ranges(rest, workers))
 
 
 def _by_key(
