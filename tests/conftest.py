@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytest_plugins = ["unskew.testing.fixtures"]
+CONNECT = os.environ.get("UNSKEW_TEST_MODE") == "connect"
 Command = Callable[..., tuple[object, str, str]]
 
 
@@ -26,6 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Each worker has a session, and tables that tests of one file share are made once.
     """
     for item in items:
+        classic = item.get_closest_marker("classic")
+        if classic and CONNECT:
+            item.add_marker(pytest.mark.skip(reason=classic.args[0]))
         if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
@@ -77,7 +81,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # Tables must not be left behind in the working directory.
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
-    if os.environ.get("UNSKEW_TEST_MODE") == "connect":
+    if CONNECT:
         # The same tests through Spark Connect: a server on this machine, started by the client.
         settings["spark.remote"] = settings.pop("spark.master")
     session = SparkSession.builder.appName("unskew-tests").config(map=settings).getOrCreate()

@@ -12,7 +12,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql.utils import is_remote
 from tests.documents import (
     ROOT,
     SHOWN_ONLY,
@@ -32,6 +31,7 @@ WITHOUT_SPARK = ["errors.md", "planners.md", "simulator.md"]
 GUIDES = ["README.md", "batch.md", "costs.md", "how-to.md", "start.md", "state.md"]
 APPS = [f"{app}.md" for app in ALL if app not in ("self-join", "tpch-q5")]
 ON_SPARK = [*GUIDES, *APPS]
+CLASSIC = {"state.md": pytest.mark.classic("stateful refuses Spark Connect")}
 TRANSCRIPT = "first-half-hour.md"
 ELSEWHERE = {"streaming.md": "tests/spark/test_streaming_guide.py", TRANSCRIPT: __file__}
 SPARK_COMMANDS = {"diagnose", "run", "demo"}
@@ -98,10 +98,10 @@ def test_python_without_spark(name, files):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ON_SPARK)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=CLASSIC.get(name, ())) for name in ON_SPARK]
+)
 def test_python_on_spark(name, spark, files):
-    if name == "state.md" and is_remote():
-        pytest.skip("stateful refuses Spark Connect: state is found through the driver's JVM")
     names = {"__name__": "document", "spark": spark}
     exec(compile(python_of(DOCUMENTS[name]), name, "exec"), names)
 

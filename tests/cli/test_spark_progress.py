@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import os
 import time
 from pathlib import Path
 
@@ -12,10 +11,7 @@ from unskew.cli import spark_progress
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.skipif(
-        os.environ.get("UNSKEW_TEST_MODE") == "connect",
-        reason="the command line starts a classic session, and its bar asks that one's status",
-    ),
+    pytest.mark.classic("the command line's bar asks the status of a classic session"),
 ]
 
 

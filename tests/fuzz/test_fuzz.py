@@ -97,9 +97,7 @@ def test_refusals_have_a_documented_reason():
     assert reason_of(ParameterError("something else")) is None
 
 
-on_classic_spark = pytest.mark.skipif(
-    os.environ.get("UNSKEW_TEST_MODE") == "connect", reason="uses SparkContext"
-)
+on_classic_spark = pytest.mark.classic("uses SparkContext")
 
 
 @pytest.mark.spark

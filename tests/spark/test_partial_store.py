@@ -8,7 +8,6 @@ import shutil
 
 import pytest
 from pyspark.sql import functions as F
-from pyspark.sql.utils import is_remote
 from tests.spark.streams import read_batches, write_batches
 
 import unskew
@@ -16,16 +15,13 @@ from unskew._spark.frames import fault_points
 from unskew._spark.streaming.replan import partial_store, store_commits
 from unskew.errors import StateError
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.classic("replanned refuses Spark Connect: its plan is the driver's"),
+]
 
 SCHEMA = "word string, id bigint, x bigint"
 COMPACTED, COUNT = 2, {"n": unskew.count(), "total": unskew.sum("id")}
-
-
-@pytest.fixture(autouse=True)
-def classic():
-    if is_remote():
-        pytest.skip("replanned refuses Spark Connect: its plan is the driver's")
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
-from pyspark.sql.utils import is_remote
 from tests.effort import THOROUGH
 from tests.spark.routes import WORKER, with_worker
 
@@ -25,19 +25,17 @@ ONLINE = [
 """The rows are put in order before any router sees them: a few routers show it."""
 
 
-def in_any_order(numbers):
+def in_any_order(batches):
     """A task that gives its rows in another order each time it runs."""
-    ids = [number * 1000 + place for number in numbers for place in range(1000)]
-    random.shuffle(ids)
-    return [(each, f"key-{min(each % 7, 3)}") for each in ids]
+    for batch in batches:
+        ids = batch.column(0).to_pylist()
+        random.shuffle(ids)
+        yield pa.record_batch({"id": ids, "key": [f"key-{min(each % 7, 3)}" for each in ids]})
 
 
 @pytest.fixture(scope="module")
 def unordered(spark):
-    if is_remote():
-        pytest.skip("Spark Connect has no RDDs to make such a source of")
-    tasks = spark.sparkContext.parallelize(range(4), 4).mapPartitions(in_any_order)
-    return spark.createDataFrame(tasks, "id bigint, key string")
+    return spark.range(0, 4000, 1, 4).mapInArrow(in_any_order, "id bigint, key string")
 
 
 def routes(rows, partitioner):
@@ -74,6 +72,12 @@ def test_which_plans_repeat_their_order(spark, unordered, tmp_path):
     assert in_fixed_order(read) is read
 
 
+@pytest.mark.classic("Spark Connect has no RDDs")
+def test_rows_of_an_rdd_have_no_order_that_is_known(spark):
+    numbers = spark.sparkContext.parallelize([(1,), (2,)], 2)
+    assert not is_replayable(spark.createDataFrame(numbers, "id bigint"))
+
+
 def test_rows_without_a_plain_order(spark):
     rows = spark.sql(
         "select id, map('a', id) m, parse_json('{\"a\": 1}') v, array(-0.0D, 0.0D) f, x'ff' b "
@@ -101,18 +105,15 @@ def test_rows_that_pass_a_filter_by_chance_are_judged_once(spark):
 
 @pytest.mark.parametrize("how", ["left", "full"])
 def test_an_outer_join_loses_no_row_to_a_side_that_changes(spark, how):
-    if is_remote():
-        pytest.skip("Spark Connect has no RDDs to make such a source of")
     left = spark.range(40).withColumn("key", F.lit("hot")).withColumnRenamed("id", "mine")
 
-    def sometimes(numbers):
-        if random.random() < 0.5:
-            return []
-        return [(number, "hot") for number in range(300)]
+    def sometimes(batches):
+        for batch in batches:
+            if random.random() < 0.5:
+                yield pa.record_batch({"id": batch.column(0), "key": ["hot"] * batch.num_rows})
 
     for _ in range(3):
-        tasks = spark.sparkContext.parallelize(range(2), 2).mapPartitions(sometimes)
-        right = spark.createDataFrame(tasks, "id bigint, key string")
+        right = spark.range(0, 600, 1, 2).mapInArrow(sometimes, "id bigint, key string")
         joined = unskew.join(left, right, "key", how=how, workers=4, scheme="planned-split")
         pairs = Counter(row["mine"] for row in joined.collect() if row["mine"] is not None)
         assert set(pairs) == set(range(40))

@@ -46,9 +46,8 @@ def test_a_changing_plan_counts_every_row_once(spark, tmp_path, monkeypatch):
         stream_of(tmp_path / "store").process(read, 9)
 
 
+@pytest.mark.classic("replanned refuses Spark Connect: its plan is the driver's")
 def test_virtual_workers_move_between_batches_and_every_row_counts_once(spark, tmp_path):
-    if is_remote():
-        pytest.skip("replanned refuses Spark Connect: its plan is the driver's")
     rows = [tuple(row) for row in awkward(spark, 160).collect()]
     write_batches(spark, tmp_path / "in", SCHEMA, [rows[:70], rows[70:90], [], rows[90:]])
     merged = _stream_of(spark, tmp_path, scheme="cg")(tmp_path / "store")
@@ -60,9 +59,8 @@ def test_virtual_workers_move_between_batches_and_every_row_counts_once(spark, t
     assert sum(sum(record.loads) for record in merged.heard) == 160
 
 
+@pytest.mark.classic("replanned refuses Spark Connect: its plan is the driver's")
 def test_auto_tries_all_strategies_and_every_row_counts_once(spark, tmp_path, monkeypatch):
-    if is_remote():
-        pytest.skip("replanned refuses Spark Connect: its plan is the driver's")
     monkeypatch.setattr(trial, "UNEQUAL", 0.0)
     monkeypatch.setattr(trial, "TRIAL", 2)
     monkeypatch.setattr(trial, "SMALLER", 2)
@@ -100,9 +98,8 @@ class _Heard:
         return getattr(self.merged, name)
 
 
+@pytest.mark.classic("replanned refuses Spark Connect: its plan is the driver's")
 def test_what_cannot_be_kept_in_parts_is_refused(spark, tmp_path):
-    if is_remote():
-        return
     schema = write_batches(spark, tmp_path / "in", SCHEMA, [])
     stream = read_batches(spark, tmp_path / "in", schema)
     with pytest.raises(ParameterError, match="no partial results to store"):

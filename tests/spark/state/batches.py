@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from unskew._spark.frames.files import Files
@@ -24,6 +25,8 @@ from unskew.partitioners import ConsistentRing, RoutingTable
 SCHEMA = "id bigint, word string, part int, at timestamp"
 OUTPUT = "word string, part int, ids array<bigint>, total bigint, what string"
 STATE = "total bigint, ids array<bigint>"
+
+CLASSIC = pytest.mark.classic("stateful refuses Spark Connect, which hides the driver's JVM")
 
 
 def remembering():

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from tests.effort import THOROUGH
 from tests.spark.conftest import INTERPRETED
-from tests.spark.state.batches import Driver, Reference, random_batches, shuffle_tables
+from tests.spark.state.batches import CLASSIC, Driver, Reference, random_batches, shuffle_tables
 
 from unskew._spark.frames import fault_points
 from unskew._spark.stateful import run as state_run
 from unskew.errors import StateError
 from unskew.partitioners import RoutingTable
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, CLASSIC]
 
 
 @pytest.mark.parametrize("seed", range(8 if THOROUGH else 2))

@@ -13,7 +13,7 @@ import pyspark.sql
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.types import LongType, StructField, StructType
-from tests.spark.state.batches import shuffle_tables
+from tests.spark.state.batches import CLASSIC, shuffle_tables
 
 import unskew
 from unskew._spark.frames.files import Files
@@ -30,7 +30,7 @@ from unskew.errors import (
 from unskew.rebalancing import Mixed
 from unskew.streaming import BatchProgress, read_lines, read_state, stateful
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, CLASSIC]
 
 
 def counting():

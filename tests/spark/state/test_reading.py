@@ -7,6 +7,7 @@ import logging
 import numpy as np
 import pytest
 from pyspark.sql.types import StructType
+from tests.spark.state.batches import CLASSIC
 
 import unskew
 from unskew._spark.stateful.commits import Commit
@@ -17,7 +18,7 @@ from unskew.errors import StateError
 from unskew.partitioners import RoutingTable
 from unskew.streaming import read_state
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, CLASSIC]
 
 
 def test_state_that_moves_is_counted_by_worker(spark, tmp_path, caplog):

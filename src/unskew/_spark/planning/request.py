@@ -12,6 +12,7 @@ from pyspark.sql.types import StructField
 from unskew._spark.frames.keys import KeyColumns, place_of
 from unskew._spark.planning.choice import choose, route_for
 from unskew._spark.planning.notices import tell
+from unskew._spark.planning.own_call import NO_KEY
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
@@ -109,7 +110,7 @@ class RoutingRequest:
         if isinstance(self.scheme, Plan):
             return self.scheme
         if not self.key.fields:
-            return self.left_to_spark("without a key all rows are one group")
+            return self.left_to_spark(NO_KEY)
         if self.scheme == IN_PLACE:
             return self.made(Route.in_place(self.workers), "requested")
         if self.scheme not in MEASURED:
