@@ -205,8 +205,7 @@ def test_a_job_is_recalled_by_its_next_run(spark, tmp_path):
     result = rows.mapInArrow(task(place), SCHEMA)
     assert memory.recall("job", "print") is None  # A job that has not run.
     assert sorted(row.k for row in result.collect()) == list(range(7))
-    record, same = memory.recall("job", "print")
-    assert same
+    record = memory.recall("job", "print")
     wanted = {row["hash"] % 2**64: row["count"] for row in rows.groupBy("hash").count().collect()}
     assert dict(zip(record.keys.tolist(), record.key_rows.tolist(), strict=True)) == wanted
     assert record.calls == 7

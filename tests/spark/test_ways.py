@@ -105,6 +105,20 @@ def test_a_function_that_fails_in_the_pilot_fails_in_the_job_only(rows):
         made.collect()
 
 
+def test_a_pilot_of_whole_keys_sees_whole_keys(spark, tmp_path):
+    sizes = str(tmp_path)
+    # -0.0 and 0.0 are one key; the keys have 12,000 rows each, more than a pilot reads.
+    rows = spark.range(0, 24_000, 1, 2).selectExpr("if(id % 2 = 0, -0.0D, 0.0D) + id % 4 div 2 key")
+
+    def marking(table):
+        Path(sizes, f"{table.num_rows}-{uuid.uuid4().hex}").touch()
+        return pa.table({"n": [table.num_rows]})
+
+    made = unskew.groupBy(rows, "key").applyInArrow(marking, "n bigint")
+    assert sorted(row["n"] for row in made.collect()) == [12_000, 12_000]
+    assert {path.name.partition("-")[0] for path in tmp_path.iterdir()} == {"12000"}
+
+
 def test_a_function_with_side_effects_is_not_called_before_the_job(rows, tmp_path):
     marks = str(tmp_path)
 

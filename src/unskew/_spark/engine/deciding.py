@@ -80,8 +80,7 @@ class _Remembered(NamedTuple):
 
     def recall(self) -> WorkRecord | None:
         """What an earlier run of the same function took."""
-        found = self.memory.recall(self.name, self.fingerprint)
-        return found.record if found is not None and found.same_function else None
+        return self.memory.recall(self.name, self.fingerprint)
 
     def place(self, plan: Plan) -> RecordPlace | None:
         """Where the tasks of this run record theirs; where rows are placed, there are so many."""

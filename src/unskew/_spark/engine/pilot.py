@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from pyspark.sql import functions as F
 
 from unskew._spark.engine.bulk import Batches, OneSide
 from unskew._spark.engine.calls import GroupCall, Results
-from unskew._spark.engine.cutting import Bundle
+from unskew._spark.engine.cutting import Bundle, bundles
 from unskew._spark.engine.merging import merged
 from unskew._spark.engine.stages import Stage
 from unskew._spark.frames.arrow_keys import KeyGroups
@@ -66,6 +67,16 @@ def _some_keys(request: RoutingRequest, stage: Stage, rows: float | None) -> Dat
     return drawn.repartition(1).sortWithinPartitions(*by)
 
 
+def _first(batches: Batches) -> pa.Table:
+    """The first rows, in few batches."""
+    taken: list[pa.RecordBatch] = []
+    for batch in batches:
+        taken.append(batch)
+        if sum(each.num_rows for each in taken) >= COUNTED:
+            break
+    return pa.Table.from_batches(taken)
+
+
 @dataclass(frozen=True, slots=True)
 class PilotTask:
     """Times a function on the groups of a task's rows."""
@@ -85,57 +96,51 @@ class PilotTask:
         yield pa.record_batch({"report": [json.dumps(report)]})
 
     def _report(self, batches: Batches) -> dict[str, Any]:
-        taken: list[pa.RecordBatch] = []
-        for batch in batches:
-            taken.append(batch)
-            if sum(each.num_rows for each in taken) >= COUNTED:
-                break
-        rows = pa.Table.from_batches(taken) if taken else None
-        if rows is None or not rows.num_rows:
-            return {}
-        some = rows.slice(0, ROWS) if self.merge is not None else rows
-        groups = KeyGroups.of(some, self.layout.cut_by)
-        list(self._timed(groups, most=1))  # The first call pays for what is loaded on the way.
+        keys = None
+        if self.merge is not None:
+            rows = _first(batches)
+            keys = self._sample(rows)
+            # In the order of their keys, as rows that Spark sorted.
+            batches = iter([KeyGroups.of(rows.slice(0, ROWS), self.layout.cut_by).rows])
         start, before = time.perf_counter(), time.process_time()
-        timed = list(self._timed(groups))
+        timed = list(self._timed(batches))
         busy = (time.process_time() - before) / max(time.perf_counter() - start, 1e-9)
-        report: dict[str, Any] = {"points": [(size, seconds) for size, seconds, _ in timed]}
-        report["busy"] = min(busy, 1.0)
-        report["keys"] = self._keys(rows)
+        # The first call pays for what is loaded on the way.
+        points = [(size, seconds) for size, seconds, _ in timed[len(timed) > 1 :]]
+        report: dict[str, Any] = {"points": points, "busy": min(busy, 1.0)}
+        # Of whole keys, drawn at random, twice the rows have twice the keys.
+        seen = sum(size for size, _, _ in timed)
+        report["keys"] = keys or KeySample(seen, len(timed), (len(timed) + 1) // 2, 0.0)
         if self.merge is not None:
             report["merge"] = self._merging([result for _, _, result in timed])
         return report
 
-    def _keys(self, rows: pa.Table) -> KeySample:
+    def _sample(self, rows: pa.Table) -> KeySample:
         groups = KeyGroups.of(rows, self.layout.cut_by)
-        if self.merge is None:
-            # All rows of some keys: twice the rows have twice the keys.
-            return KeySample(rows.num_rows, groups.count, (groups.count + 1) // 2, 0.0)
         half = KeyGroups.of(rows.slice(0, (rows.num_rows + 1) // 2), self.layout.cut_by)
-        hottest = float(np.diff(groups.starts).max()) / rows.num_rows
+        hottest = float(np.diff(groups.starts).max(initial=0)) / max(rows.num_rows, 1)
         return KeySample(rows.num_rows, groups.count, half.count, hottest)
 
-    def _timed(
-        self, groups: KeyGroups, most: int | None = None
-    ) -> Iterator[tuple[int, float, Any]]:
-        """Rows, seconds and result of each call, while there is time."""
+    def _timed(self, batches: Batches) -> Iterator[tuple[int, float, pa.Table]]:
+        """Rows, seconds and result of a call for each complete group, while there is time."""
         end = time.perf_counter() + SECONDS
-        for rows in groups.slices()[:most]:
-            start = time.perf_counter()
-            result = self._result(rows)
-            now = time.perf_counter()
-            yield rows.num_rows, now - start, result
-            if now > end:
-                return
+        for rows, starts in bundles(batches, self.layout.cut_by, self.call.settings.limits):
+            for first, last in pairwise(starts.tolist()):
+                start = time.perf_counter()
+                result = self._result(rows.slice(first, last - first))
+                now = time.perf_counter()
+                yield last - first, now - start, result
+                if now > end:
+                    return
 
-    def _result(self, rows: pa.RecordBatch) -> pa.Table:
+    def _result(self, rows: pa.Table) -> pa.Table:
         key = [rows.column(place).slice(0, 1) for place in self.layout.key]
         if self.call.form.iterator:
-            return pa.concat_tables(self.call.of_stream(key, iter([self.layout.shown(rows)])))
-        bounds = np.array([0, rows.num_rows])
-        sides = self.layout.sides(Bundle(pa.Table.from_batches([rows]), bounds))
+            shown = map(self.layout.shown, rows.to_batches())
+            return pa.concat_tables(self.call.of_stream(key, shown))
         collector = self.call.collector()
-        for result in self.call.of_bundle(sides, key):
+        whole = Bundle(rows, np.array([0, rows.num_rows]))
+        for result in self.call.of_bundle(self.layout.sides(whole), key):
             collector.add(result)
         return collector.taken().rows
 

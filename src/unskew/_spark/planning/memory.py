@@ -12,7 +12,7 @@ import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
@@ -74,14 +74,6 @@ def remember(path: str | os.PathLike[str] | None) -> None:
     _chosen = path
 
 
-class Recalled(NamedTuple):
-    """What is known of the last run of a job."""
-
-    record: WorkRecord
-    same_function: bool
-    """Whether its seconds are those of the function as it is now."""
-
-
 @dataclass(frozen=True, slots=True)
 class Memory:
     """The memory in one folder."""
@@ -106,23 +98,21 @@ class Memory:
             return None
         return RecordPlace(folder.path(new_run()), fingerprint, tasks)
 
-    def recall(self, job: str, fingerprint: str) -> Recalled | None:
-        """What is known of the last run of a job whose tasks all finished; None if nothing is."""
+    def recall(self, job: str, fingerprint: str) -> WorkRecord | None:
+        """What the last run of a job took whose tasks all finished; None if nothing is known.
+
+        Nothing is known of a function that has changed since.
+        """
         folder = self._job(job)
         try:
             record = _recalled(folder)
         except OSError as error:
             _warn_once(f"the memory {folder.folder} cannot be read: {_in_short(error)}")
             return None
-        if record is None:
-            return None
-        same = bool(fingerprint) and record.fingerprint == fingerprint
-        if not same:
-            _note_once(
-                f"the function of {job} has changed since its recorded run: its rows by key are "
-                "used, its seconds are not"
-            )
-        return Recalled(record, same)
+        if record is None or record.fingerprint == fingerprint:
+            return record
+        _note_once(f"the function of {job} has changed since its recorded run, which is not used")
+        return None
 
     def _job(self, job: str) -> ArrowFolder:
         return ArrowFolder(f"{self.folder.rstrip('/')}/{job}")
