@@ -169,7 +169,7 @@ def no_jobs_with(spark, work, error, match):
             work()
         assert list(tracker.getJobIdsForGroup("refused")) == []
     finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        spark.sparkContext._jsc.clearJobGroup()
 
 
 def test_bad_requests_are_refused_before_any_job(spark, frame):

@@ -124,7 +124,7 @@ def test_bad_input_is_refused_before_any_job(spark, rows, verb, name, values):
         assert 0 < len(str(refusal.value)) < 1500
     if not is_remote():
         assert spark.sparkContext.statusTracker().getJobIdsForGroup("refusals") == []
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        spark.sparkContext._jsc.clearJobGroup()
 
 
 def test_an_expression_is_no_key(rows):

@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from unskew._spark.frames.files import is_connect
 from unskew._spark.planning.side_jobs import beside
 
 pytestmark = pytest.mark.spark
@@ -22,11 +21,28 @@ def test_a_job_that_takes_too_long_is_cancelled(spark):
     assert beside(spark, "a quick job", 60, spark.range(3).count) == 3
 
 
-def test_a_job_that_fails_gives_nothing_and_leaves_nothing_behind(spark):
+def test_a_job_that_fails_gives_nothing(spark):
     def fail():
         raise ValueError("no such thing")
 
     assert beside(spark, "a failing job", 60, fail) is None
-    if not is_connect(spark):
-        assert spark.sparkContext.getLocalProperty("spark.job.description") is None
-        assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
+
+
+@pytest.mark.classic("Spark Connect has no job groups")
+def test_the_users_own_job_group_stays(spark):
+    context = spark.sparkContext
+
+    def group():
+        names = "spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"
+        return [context.getLocalProperty(name) for name in names]
+
+    context.setJobGroup("nightly", "my own words")
+    try:
+        before = group()
+        assert beside(spark, "a look", 60, group)[1] == "unskew: a look"
+        assert group() == before
+    finally:
+        context._jsc.clearJobGroup()
+    before = group()
+    assert beside(spark, "a look", 60, group) != before
+    assert group() == before
