@@ -49,6 +49,22 @@ def draw_aggregates(
     `columns`: most are Spark's own. One that is refused hides what becomes of the others: most
     cases have none such.
     """
+    drawn = list(_drawn_aggregates(draw, table, values, columns))
+    means = [f"unskew.mean(left.columns[{place}])" for place in values if _is_wide(table, place)]
+    if any(ours in means for ours, _ in drawn):
+        # Where the sum behind a mean overflows, Spark's answer depends on how it aggregates (null
+        # or a number): beside a function of Python, otherwise than alone.
+        drawn = [each for each in drawn if not each[1].startswith("reference(")]
+    yield from drawn
+
+
+def _is_wide(table: Table, place: int) -> bool:
+    return table.fields[place].sql.startswith("decimal(38")
+
+
+def _drawn_aggregates(
+    draw: random.Random, table: Table, values: list[int], columns: bool
+) -> Iterator[tuple[str, str]]:
     wild = draw.random() < 0.1
     for _ in range(draw.choice([1, 2, 4, 6, 8])):
         place = draw.choice(values)

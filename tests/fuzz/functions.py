@@ -11,6 +11,13 @@ from dataclasses import dataclass
 
 TYPES = ("bigint", "bigint", "string", "array<bigint>")
 
+_BOTH = """
+def fields_of(key):
+    # Under names by position, the fields of a key made of columns are named otherwise.
+    return list(key.values()) if SEEN and isinstance(key, dict) else key
+
+"""
+
 _ARROW = """
 def result(rows, about):
     ids = sorted(n for table in rows for n in table.column(ID).to_pylist())
@@ -53,7 +60,7 @@ def in_batches(table):
 
 
 def shown(value):
-    return value.as_py()
+    return fields_of(value.as_py())
 """
 
 _PANDAS = """
@@ -91,7 +98,7 @@ def in_batches(frame):
 
 
 def shown(value):
-    return value
+    return fields_of(value)
 """
 
 
@@ -133,7 +140,8 @@ def of_groups(form: Form, place: int, names: list[str]) -> str:
             "    return in_batches(merged_rows(whole(parts)))\n"
         )
     return (
-        f"ID, RESULT, SEEN = {place}, {names!r}, None\n{_ARROW if form.arrow else _PANDAS}\n\n"
+        f"ID, RESULT, SEEN = {place}, {names!r}, None\n"
+        f"{_BOTH}{_ARROW if form.arrow else _PANDAS}\n\n"
         f"def work({key if form.with_key else ''}{typed}) -> {returned}:\n"
         f"    return {body}\n\n\n{merge}"
     )

@@ -19,6 +19,10 @@ class Field:
     sql: str
     values: tuple[str, ...]
 
+    @property
+    def null(self) -> str:
+        return f"CAST(NULL AS {self.sql})"
+
 
 @dataclass(frozen=True)
 class Table:
@@ -26,6 +30,8 @@ class Table:
 
     fields: tuple[Field, ...]
     keys: int
+    nullable: bool = False
+    """Whether Spark takes all columns for nullable, with and without nulls in them."""
 
     @property
     def rows(self) -> int:
@@ -48,9 +54,10 @@ class Table:
         places = ", ".join(f"c{place}" for place in range(len(self.fields)))
         rows = list(zip(*(field.values for field in self.fields), strict=True))
         end = ""
-        if not rows:
-            rows = [tuple(f"CAST(NULL AS {field.sql})" for field in self.fields)]
-            end = " WHERE false"
+        if self.nullable or not rows:
+            # A row that is filtered out.
+            rows.append(tuple(field.null for field in self.fields))
+            end = f" WHERE c{self.keys} IS NOT NULL"
         values = ",\n  ".join(f"({', '.join(row)})" for row in rows)
         sql = f"SELECT * FROM VALUES\n  {values}\nAS t({places}){end}"
         names = ", ".join(repr(field.name) for field in self.fields)
@@ -59,8 +66,9 @@ class Table:
     def range_text(self) -> str:
         """The same rows, made from a range of numbers."""
         columns = [
-            f"element_at(array({', '.join(field.values)}), CAST(id + 1 AS INT)) AS c{place}"
+            f"element_at(array({', '.join(field.values + more)}), CAST(id + 1 AS INT)) AS c{place}"
             for place, field in enumerate(self.fields)
+            for more in [(field.null,) if self.nullable else ()]
         ]
         names = ", ".join(repr(field.name) for field in self.fields)
         listed = ",\n  ".join(_literal(column) for column in columns)
