@@ -7,6 +7,7 @@ there twice.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
@@ -50,11 +51,13 @@ def draw_aggregates(
     cases have none such.
     """
     drawn = list(_drawn_aggregates(draw, table, values, columns))
-    means = [f"unskew.mean(left.columns[{place}])" for place in values if _is_wide(table, place)]
-    if any(ours in means for ours, _ in drawn):
+    if any(twin.startswith("reference(") for _, twin in drawn):
         # Where the sum behind a mean overflows, Spark's answer depends on how it aggregates (null
         # or a number): beside a function of Python, otherwise than alone.
-        drawn = [each for each in drawn if not each[1].startswith("reference(")]
+        for place in filter(functools.partial(_is_wide, table), values):
+            mean = f"unskew.mean(left.columns[{place}])"
+            total = _drawn(draw, "sum", f"left.columns[{place}]")
+            drawn = [total if ours == mean else (ours, twin) for ours, twin in drawn]
     yield from drawn
 
 

@@ -10,7 +10,7 @@ from unskew._spark.engine.calls import GroupCall
 from unskew._spark.engine.pilot import run_pilot
 from unskew._spark.engine.spark_rules import GroupKind
 from unskew._spark.planning.cost_model import CostHints, FunctionCost
-from unskew._spark.planning.decision import Question
+from unskew._spark.planning.decision import Decision, Question
 from unskew._spark.planning.job_names import fingerprint, job_name
 from unskew._spark.planning.memory import Memory
 from unskew._spark.planning.plan import Plan
@@ -30,6 +30,8 @@ class Decided(NamedTuple):
 
     plan: Plan
     place: RecordPlace | None
+    by_spark: bool
+    """Whether groups go to Python by Spark's own call, where nothing is recorded."""
 
 
 def decided(
@@ -38,10 +40,10 @@ def decided(
     """The plan that is asked for, or the quickest way by forecast."""
     job = _Remembered.of(request, call, merge, hints)
     if request.scheme != "auto" or request.settings.capacities is not None:
-        plan = request.plan()
+        plan, by_spark = request.plan(), False
     else:
-        plan = _weighed(request, call, merge, hints, job.recall() if job else None)
-    return Decided(plan, job.place(plan) if job else None)
+        plan, by_spark = _weighed(request, call, merge, hints, job.recall() if job else None)
+    return Decided(plan, job.place(plan) if job and not by_spark else None, by_spark)
 
 
 def _weighed(
@@ -50,13 +52,14 @@ def _weighed(
     merge: GroupCall | None,
     hints: CostHints,
     record: WorkRecord | None,
-) -> Plan:
-    cost = _NOTHING[getattr(call, "kind", "arrow")]
+) -> Decision:
+    kind: GroupKind | None = getattr(call, "kind", None)
+    cost = _NOTHING[kind or "arrow"]
     if hints.seconds_per_row is not None:
         cost = replace(cost, per_row=hints.seconds_per_row, source="given")
     may_call = hints.pilot and hints.seconds_per_row is None
     pilot = partial(run_pilot, request, call, merge) if may_call else None
-    return Question(request, merge is not None, pilot, cost, record).decide()
+    return Question(request, merge is not None, pilot, cost, record, kind).decide()
 
 
 class _Remembered(NamedTuple):

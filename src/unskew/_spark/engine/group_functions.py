@@ -39,7 +39,9 @@ def apply_to_groups(request: RoutingRequest, call: UserCall, hints: CostHints) -
     if not _in_bulk(request):
         plan = request.plan()
         return explained(apply_by_spark(request, plan.route, call), plan)
-    plan, place = decided(request, call, None, hints)
+    plan, place, by_spark = decided(request, call, None, hints)
+    if by_spark:
+        return explained(apply_by_spark(request, plan.route, call), plan)
     return explained(apply_in_bulk(request, plan.route, call, place), plan)
 
 
@@ -50,7 +52,9 @@ def apply_and_merge(
     if not _in_bulk(request):
         plan = request.needing(Need.WHOLE_KEY).plan()
         return explained(apply_by_spark(request, plan.route, call, merge), plan)
-    plan, place = decided(request, call, merge, hints)
+    plan, place, by_spark = decided(request, call, merge, hints)
+    if by_spark:
+        return explained(apply_by_spark(request, plan.route, call, merge), plan)
     return explained(merge_in_bulk(request, plan.route, call, merge, place), plan)
 
 

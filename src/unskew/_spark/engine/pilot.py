@@ -34,7 +34,7 @@ ROWS = 1024
 """With how many rows a pilot calls the function, about."""
 COUNTED = 8192
 """Of how many rows it counts the keys, where it is not the whole keys that are drawn."""
-SECONDS = 0.2
+SECONDS = 0.1
 """When it stops to call the function."""
 
 

@@ -32,8 +32,13 @@ BYTE = 3e-9
 """Each byte of a row, in every one of these steps."""
 PASS = 0.25e-6
 """A row through the pass for key statistics."""
-PACKED = 64 << 20
-"""Spark packs the rows of a shuffle into tasks of this many bytes unless told otherwise."""
+SMALLEST, LARGEST = 2.4e6, 150e6
+"""Of how many bytes Spark makes a task behind a shuffle: so many tasks as there are slots, unless
+they would be smaller than 1 MB or larger than 64 MB, which it counts compressed."""
+TRIP = {"arrow": 120e-6, "pandas": 1.4e-3}
+"""A group by Spark's own call: it has a stream to Python of its own."""
+FLAT = {"arrow": 0.0, "pandas": 0.4e-6}
+"""What a row saves there: pandas gets flat columns, where all rows together come as a struct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +115,18 @@ class StageCost:
 
     def packed(self, rows: float, most: int) -> int:
         """How many tasks Spark makes of these rows behind a shuffle of `most` partitions."""
-        return int(np.clip(np.ceil(rows * self.row_bytes / PACKED), 1, most))
+        size = rows * self.row_bytes
+        each = np.clip(size / self.machine.slots, SMALLEST, LARGEST)
+        return int(np.clip(round(size / each), 1, most))
+
+    def trips(self, kind: str, rows: float, groups: float, tasks: int) -> float:
+        """How much longer Spark's own call takes for these groups than all of a task's at once."""
+        own = groups * TRIP[kind] - rows * FLAT[kind]
+        return own / min(tasks, self.machine.cores)
 
     def statistics(self, rows: float, tasks: int) -> float:
         """The pass for key statistics."""
-        return 2 * STAGE + (tasks * TASK + rows * PASS) / self.machine.cores
+        return 3 * STAGE + (tasks * TASK + rows * PASS) / self.machine.cores
 
     def _moved(self, rows: float, step: float) -> float:
         return rows * (step + self.row_bytes * BYTE)

@@ -29,6 +29,7 @@ from unskew._spark.planning.ways import Job, Way
 from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
+from unskew.partitioners import KeyGrouping
 from unskew.partitioners.split_planning import in_ranges
 
 PILOT_SECONDS = 3.0
@@ -50,6 +51,14 @@ class Pilot(NamedTuple):
     keys: KeySample | None
 
 
+class Decision(NamedTuple):
+    """The way that is taken."""
+
+    plan: Plan
+    by_spark: bool = False
+    """Whether groups go to Python by Spark's own call."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A group function to be run, and how to time it."""
@@ -62,6 +71,8 @@ class Question:
     """If no pilot tells it."""
     record: WorkRecord | None = None
     """What an earlier run took."""
+    kind: str | None = None
+    """What the function takes, if Spark's own call can call it: "arrow" or "pandas"."""
 
     @property
     def workers(self) -> int | None:
@@ -69,7 +80,7 @@ class Question:
         count: int | None = self.request.given["workers"]
         return count
 
-    def decide(self) -> Plan:
+    def decide(self) -> Decision:
         """Weigh the legal ways."""
         request = self.request
         session = request.rows.sparkSession
@@ -77,7 +88,7 @@ class Question:
         if self.record is not None and self.record.rows:
             return self._from_record(machine, source, self.record)
         if not source.cheap:
-            return self._without_statistics(machine)
+            return self._without_statistics(machine, source)
         pilot = None
         if self.pilot is not None:
             run = partial(self.pilot, source.rows)
@@ -104,7 +115,7 @@ class Question:
         least = level + moved + job.stage.python(job.work.rows, job.machine.slots) + asking
         return best if best.seconds <= NEAR * least else None
 
-    def _from_record(self, machine: Machine, source: Input, record: WorkRecord) -> Plan:
+    def _from_record(self, machine: Machine, source: Input, record: WorkRecord) -> Decision:
         cost = cost_of(record)
         merge = FunctionCost(cost.per_call, 0.0) if self.merges else None
         found = Pilot(cost, merge, None)
@@ -113,7 +124,7 @@ class Question:
         ways = job.ways()
         return self._planned(ways[0], ways, found, profile.method, profile)
 
-    def _from_statistics(self, machine: Machine, source: Input, found: Pilot) -> Plan:
+    def _from_statistics(self, machine: Machine, source: Input, found: Pilot) -> Decision:
         request = self.request
         profile = beside(
             request.rows.sparkSession,
@@ -122,18 +133,21 @@ class Question:
             lambda: profile_keys(request.rows, request.key, RANGES, request.settings.sample),
         )
         if profile is None:
-            return self._without_statistics(machine)
+            return self._without_statistics(machine, source)
         job = self._job(machine, source, found, KeyWork.of(profile, found.cost))
         ways = job.ways()
         return self._planned(ways[0], ways, found, profile.method, profile)
 
-    def _without_statistics(self, machine: Machine) -> Plan:
+    def _without_statistics(self, machine: Machine, source: Input) -> Decision:
         """The input is costly to compute: it is read once, and no pass tells of its keys."""
         why = "the input is costly to compute, so that it is read once and its keys are not counted"
         if self.merges:
-            tell(f"in-place: {why}")
-            return self.request.made(Route.in_place(self.workers or machine.slots), why)
-        return self.request.left_to_spark(why)
+            route = Route.in_place(self.workers or machine.slots)
+        else:
+            # Spark would pack few rows into one task, however long the function takes.
+            route = Route.of(KeyGrouping(self.workers or source.tasks_on(machine)))
+        tell(f"{route.name}: {why}")
+        return Decision(self.request.made(route, why))
 
     def _job(self, machine: Machine, source: Input, found: Pilot, work: KeyWork) -> Job:
         conf = self.request.rows.sparkSession.conf
@@ -147,6 +161,7 @@ class Question:
             self.workers,
             int(str(conf.get("spark.sql.shuffle.partitions"))),
             self.request.settings,
+            kind=self.kind,
         )
 
     def _planned(
@@ -156,9 +171,11 @@ class Question:
         found: Pilot,
         statistics: str,
         profile: KeyProfile | None = None,
-    ) -> Plan:
+    ) -> Decision:
         others = ", ".join(f"{each.name} {each.seconds:.1f} s" for each in ways if each is not way)
         why = f"{way.seconds:.1f} s expected" + (f" ({others})" if others else "")
+        if way.by_spark:
+            why += "; Spark's own call, as groups are large"
         why += f"; {found.cost}"
         tell(f"{way.name}, {why}")
         request, route = self.request, way.route
@@ -168,7 +185,7 @@ class Question:
             route, _ = route_for(request.rows, request.key, counted, route.partitioner, None)
         plan = request.made(route, why, None if profile is None else profile.rows, None, statistics)
         forecasts = tuple(WayForecast(each.name, each.tasks, each.seconds) for each in ways)
-        return replace(plan, ways=forecasts)
+        return Decision(replace(plan, ways=forecasts), way.by_spark)
 
 
 def _sampled(sample: KeySample, rows: float, cost: FunctionCost) -> KeyWork:

@@ -19,6 +19,8 @@ from pyspark.sql.types import (
 
 from unskew._spark.frames.files import is_connect
 from unskew._spark.frames.physical_plan import is_read_only
+from unskew._spark.planning.cost_model import LARGEST
+from unskew._spark.planning.machine import MORE, Machine
 
 _SIZES: dict[type[DataType], int] = {
     BooleanType: 1,
@@ -35,7 +37,7 @@ class Input(NamedTuple):
     cheap: bool
     """Whether rows can be read again at little cost: they come from files or memory as they are."""
     rows: float | None
-    """Estimated by Spark from sizes of files; None if it does not tell."""
+    """Estimated by Spark, from sizes of files at last; None if it does not tell."""
     partitions: int | None
     row_bytes: float
 
@@ -44,12 +46,18 @@ class Input(NamedTuple):
         """What Spark's plan tells."""
         width = float(sum(_width(field.dataType) for field in rows.schema))
         cheap = is_read_only(rows)
-        if is_connect(rows) or not cheap:
+        if is_connect(rows):
             return cls(cheap, None, None, width)
         query: Any = rows._jdf.queryExecution()
-        size = float(str(query.optimizedPlan().stats().sizeInBytes()))
-        count = size / width
-        return cls(cheap, count, int(query.toRdd().getNumPartitions()), width)
+        count = float(str(query.optimizedPlan().stats().sizeInBytes())) / width
+        # A costly input may have to run in part to tell its partitions.
+        partitions = int(query.toRdd().getNumPartitions()) if cheap else None
+        return cls(cheap, count, partitions, width)
+
+    def tasks_on(self, machine: Machine) -> int:
+        """How many tasks to make of rows of which no more is known: more than slots for many."""
+        few = self.rows is not None and self.rows * self.row_bytes < machine.slots * LARGEST
+        return machine.slots if few else MORE * machine.slots
 
 
 def _width(kind: DataType) -> int:

@@ -16,6 +16,9 @@ from unskew._spark.frames.files import is_connect
 
 Seconds = NDArray[np.float64]
 
+MORE = 4
+"""More tasks than slots, so that a slot which is free early takes another."""
+
 _asked: dict[str, int] = {}  # Slots by session of Spark Connect, where asking takes a job.
 
 

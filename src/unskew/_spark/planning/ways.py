@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from unskew._spark.planning.cost_model import FunctionCost, StageCost
-from unskew._spark.planning.machine import Machine, Seconds
+from unskew._spark.planning.machine import MORE, Machine, Seconds
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.routing.route import IN_PLACE, Route
 from unskew.partitioners import KeyGrouping, Partitioner, PlannedSplit, RoutingTable
 from unskew.partitioners.split_planning import plan_split, planned_loads
 from unskew.partitioners.whole_planning import plan_whole_keys
-
-MORE = 4
-"""More tasks than slots, so that a slot which is free early takes another."""
 
 
 class Way(NamedTuple):
@@ -29,6 +26,8 @@ class Way(NamedTuple):
     tasks: int
     """Of the stage that calls the function."""
     seconds: float
+    by_spark: bool = False
+    """Whether groups go to Python by Spark's own call, each by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,8 @@ class Job:
     settings: PlanSettings
     sample: KeySample | None = None
     """The keys of a few rows, if that is all that is known of them."""
+    kind: str | None = None
+    """What the function takes, if Spark's own call can call it: "arrow" or "pandas"."""
 
     @property
     def calls(self) -> Machine:
@@ -130,7 +131,11 @@ class Job:
             + self.stage.python(self.work.rows, tasks)
             + self.calls.makespan(loads)
         )
-        return Way(name, Route.of(partitioner), tasks, seconds)
+        way = Way(name, Route.of(partitioner), tasks, seconds)
+        if self.kind is None:
+            return way
+        more = self.stage.trips(self.kind, self.work.rows, self.work.groups, tasks)
+        return way if more >= 0 else way._replace(seconds=seconds + more, by_spark=True)
 
     def _table(self, workers: int) -> Way:
         keys, seconds, rest = self.work.keys, self.work.seconds, self.work.rest_on(workers)
@@ -145,7 +150,8 @@ class Job:
         keys, seconds, rest = self.work.keys, self.work.seconds, self.work.rest_on(workers)
         table = plan_split(keys, seconds, rest, **self.settings.of_planners)
         loads = planned_loads(table, keys, seconds, rest)
-        way = self._routed(PlannedSplit.scheme, PlannedSplit.of(workers, table), loads)
+        split = PlannedSplit.of(workers, table)
+        way = replace(self, kind=None)._routed(PlannedSplit.scheme, split, loads)
         cut = float(table.parts[table.parts > 1].sum())
         # Results of whole keys pass the second stage too, a row or more for each key.
         second = self.stage.python(self.work.groups + cut, 1) + cut * self.merge.per_call
