@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unskew._spark.planning.cost_model import CostHints, FunctionCost, fitted
+from unskew._spark.planning.cost_model import CostHints, FunctionCost, StageCost, fitted
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
@@ -95,6 +97,25 @@ def test_keys_that_must_stay_whole_get_a_table_where_it_levels():
     names = [way.name for way in whole.ways()]
     assert names[0] == "routing-table"
     assert set(names) == {"plain", "hash", "routing-table"}
+
+
+@pytest.mark.parametrize(("rows", "by_spark"), [(100, False), (100_000, True)])
+def test_few_large_groups_of_pandas_go_by_sparks_own_call(rows, by_spark):
+    made = job(np.full(20, float(rows)), FunctionCost(300e-6, 0.0), merges=False)
+    assert not any(way.by_spark for way in made.ways())
+    assert best(replace(made, kind="pandas")).by_spark == by_spark
+
+
+def test_partial_results_never_go_by_sparks_own_call():
+    made = replace(job(np.full(20, 1e5), FunctionCost(300e-6, 0.0)), kind="pandas")
+    assert {way.name for way in made.ways() if way.by_spark} == {"plain", "hash"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "tasks"), [(24_000, 1), (300_000, 2), (600_000, 4), (2e6, 8), (1e9, 107), (1e10, 200)]
+)
+def test_spark_packs_few_rows_into_fewer_tasks_than_slots(rows, tasks):
+    assert StageCost(Machine(8, 2), 16.0).packed(rows, 200) == tasks
 
 
 def test_a_function_that_waits_needs_no_core():

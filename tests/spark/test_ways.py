@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from tests.effort import few_jobs
 
 import unskew
+from unskew._spark.frames.physical_plan import physical_plan
 from unskew.errors import NeedError, ParameterError
 from unskew.testing import assert_same_result
 
@@ -147,6 +148,34 @@ def test_a_costly_input_is_read_once(spark, rows, tmp_path, caplog):
     assert len(list(tmp_path.iterdir())) == 5
 
 
+def test_whole_keys_of_a_costly_input_are_not_packed_into_one_task(spark, rows):
+    behind = rows.mapInArrow(lambda batches: batches, rows.schema)
+    made = unskew.groupBy(behind, "key").applyInArrow(summed, SCHEMA)
+    assert made.rdd.getNumPartitions() == spark.sparkContext.defaultParallelism
+    assert_same_result(made, rows.groupBy("key").applyInArrow(summed, SCHEMA))
+
+
+@pytest.mark.parametrize("merge", [None, "merged"])
+def test_few_large_groups_of_pandas_go_by_sparks_own_call(spark, merge, capsys):
+    rows = spark.range(0, 40_000, 1, 2).selectExpr("id % 2 key", "id")
+
+    def counted(frame):
+        return frame.groupby("key", as_index=False).agg(n=("id", "sum"))
+
+    def added_up(frame):
+        return frame.groupby("key", as_index=False).agg(n=("n", "sum"))
+
+    # Whole keys at no cost: nothing is gained by splitting them.
+    more = {"merge": added_up} if merge else {}
+    grouped = unskew.groupBy(rows, "key", workers=2, seconds_per_row=0.0)
+    made = grouped.applyInPandas(counted, "key bigint, n bigint", **more)
+    if not merge:
+        assert "FlatMapGroupsInPandas" in physical_plan(made)
+        unskew.explain(made)
+        assert "Spark's own call, as groups are large" in capsys.readouterr().out
+    assert_same_result(made, rows.groupBy("key").applyInPandas(counted, "key bigint, n bigint"))
+
+
 @pytest.mark.parametrize("given_cost", [0.0, 0.5])
 def test_a_hint_decides_without_a_pilot(rows, reference, given_cost):
     def never(table):
@@ -161,6 +190,22 @@ def paired(left: pa.Table, right: pa.Table) -> pa.Table:
     key = (left if left.num_rows else right).column("key").slice(0, 1)
     ids = sum(right.column("id").to_pylist())
     return pa.table({"key": key, "n": [left.num_rows], "total": [ids]})
+
+
+def test_null_keys_are_a_group_of_their_own_whatever_is_known_of_the_key(spark):
+    # Where the key of the left cannot be null, Spark's own cogroup takes null for zero.
+    left = spark.range(-5, 5, 1, 2).selectExpr("id AS key", "id")
+    right = left.selectExpr("nullif(key, 0) AS key", "id").where("id > -3")
+    ours = unskew.groupBy(left, "key", workers=2).cogroup(unskew.groupBy(right, "key"))
+
+    def sizes(key, here, there):
+        shown = pa.array([key[0].as_py()], pa.int64())
+        return pa.table({"key": shown, "n": [len(here)], "total": [len(there)]})
+
+    found = ours.applyInArrow(sizes, "key bigint, n bigint, total bigint").collect()
+    pairs = {key: (1, int(key > -3 and key != 0)) for key in range(-5, 5)}
+    assert {row["key"]: (row["n"], row["total"]) for row in found} == pairs | {None: (0, 1)}
+    assert len(found) == 11
 
 
 def test_rows_are_cogrouped_with_themselves(rows):
