@@ -80,6 +80,8 @@ def _drawn_aggregates(
             names = [name for name in names if name not in _OF_NUMBERS]
         if not wild and columns:
             names = [name for name in names if hasattr(F, name)]
+        if _is_wide(table, place):
+            names += ["sum", "mean"] * 3  # Nothing else of theirs overflows.
         yield _drawn(draw, draw.choice(names), f"left.columns[{place}]")
 
 
