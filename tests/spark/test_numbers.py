@@ -188,17 +188,22 @@ def test_aggregates_of_every_type_are_sparks_or_refused(table, setting, form, an
     assert {row["key"]: row.asDict() for row in shown(result).collect()} == wanted
 
 
-OVERFLOWS = [("sum", "wide"), ("mean", "wide"), ("mean", "narrow"), ("sum", "long")]
+OVERFLOWS = [
+    *(("sum", "wide"), ("mean", "wide"), ("mean", "narrow"), ("sum", "long")),
+    *(("sum", "twice"), ("mean", "twice")),
+]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 def test_what_overflows_in_spark_overflows(spark, setting, form):
-    rows = spark.range(0, 12, 1, 2).selectExpr(
+    rows = spark.range(0, 240, 1, 2).selectExpr(
         "id",
-        "id % 2 key",
+        "id % 20 key",
         "cast(if(id % 2 = 0, '1', '9e37') as decimal(38, 0)) wide",
         "cast(if(id % 2 = 0, '1', '3e36') as decimal(38, 0)) narrow",
         "if(id % 2 = 0, 1, 9223372036854775807) long",
+        # Two values of a key overflow: in the same part for some keys, while others do not.
+        "cast(if(id % 2 = 1 and id div 20 in (1, 9), '0.9', '0') as decimal(38, 38)) twice",
     )
     setting("spark.sql.ansi.enabled", "false")
     ours = {f"{title} {name}": AGGREGATES[title][0](name) for title, name in OVERFLOWS}
@@ -206,7 +211,9 @@ def test_what_overflows_in_spark_overflows(spark, setting, form):
     found = {row["key"]: row for row in form(rows, **ours).collect()}
     assert found == {row["key"]: row for row in rows.groupBy("key").agg(*theirs).collect()}
     assert found[1]["sum wide"] is None
-    assert found[1]["sum long"] == -6
+    assert found[1]["sum long"] == -12
+    assert found[1]["sum twice"] is None
+    assert found[1]["mean twice"] is None
     setting("spark.sql.ansi.enabled", "true")
     for aggregate in ours.values():
         with pytest.raises(PySparkException, match="SQLSTATE: 22003"):
