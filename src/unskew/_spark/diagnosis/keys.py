@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from unskew._spark.frames.grouping import aggregate_by
 from unskew._spark.frames.physical_plan import is_true
 from unskew._spark.planning.choice import choose
 from unskew._spark.planning.forecast import forecast
+from unskew._spark.planning.key_names import in_words, values_of
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
@@ -220,23 +219,11 @@ def _top_keys(request: RoutingRequest, profile: KeyProfile, top: int) -> tuple[T
     heaviest = profile.keys[:top].view(np.int64).tolist()
     if not heaviest:
         return ()
-    hashed = request.rows.select(
-        request.key.hash.alias("hash"), F.struct(*request.key.columns).alias("value")
-    )
-    named = hashed.where(F.col("hash").isin(heaviest))
-    found = aggregate_by(named, [F.col("hash")], F.first("value").alias("value"))
-    values = {row["hash"]: row["value"] for row in found.collect()}
+    values = values_of(request.rows, request.key, heaviest)
     return tuple(
-        TopKey(_in_words(values.get(hash_)), round(float(count)), float(count) / profile.rows)
+        TopKey(in_words(values.get(hash_)), round(float(count)), float(count) / profile.rows)
         for hash_, count in zip(heaviest, profile.counts[:top], strict=True)
     )
-
-
-def _in_words(value: Any) -> str:
-    """A key as text: its values, separated by commas."""
-    if value is None:
-        return "?"
-    return ", ".join("NULL" if part is None else str(part) for part in value)
 
 
 def recommend(profile: KeyProfile, columns: Sequence[str]) -> Recommendation:

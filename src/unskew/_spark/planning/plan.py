@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.planning.forecast import Forecast
+from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.own_call import why_own_call
 from unskew._spark.routing.route import Draw, Lowering, Route
 from unskew.errors import InputError, ParameterError
@@ -47,6 +48,8 @@ class Plan:
     """How the frequencies were measured."""
     ways: tuple[WayForecast, ...] = ()
     """What was weighed, the quickest first; empty if the user named a scheme."""
+    names: KeyNames | None = field(default=None, compare=False, repr=False)
+    """Who knows the values of the keys; None if the plan was read from JSON."""
 
     @property
     def partitioner(self) -> Partitioner:
@@ -86,25 +89,28 @@ class Plan:
         """Raise unless the plan was made for this key."""
         if self.key != key.names:
             raise ParameterError(f"the plan is for the key {self.key}, not for {key.names}")
-        for field, planned in zip(key.fields, self.types, strict=True):
-            if field.dataType.simpleString() != planned:
+        for column, planned in zip(key.fields, self.types, strict=True):
+            if column.dataType.simpleString() != planned:
                 raise ParameterError(
-                    f"the plan is for {field.name} of type {planned}, but the rows have "
-                    f"{field.dataType.simpleString()}; cast the column or make a new plan"
+                    f"the plan is for {column.name} of type {planned}, but the rows have "
+                    f"{column.dataType.simpleString()}; cast the column or make a new plan"
                 )
 
     def explain(self) -> None:
-        """Print the scheme, the reason, the forecast and the routing."""
-        print(self)
+        """Print the scheme, the reason, the forecast and the routing.
+
+        Looks up the values of the keys that are split, if the rows are quick to read.
+        """
+        print(self._text(self.names))
 
     def __str__(self) -> str:
+        return self._text(None)
+
+    def _text(self, names: KeyNames | None) -> str:
         keys = ", ".join(self.key)
         lines = [f"scheme    {self.route.name} for {self.need.value} work by {keys}"]
         lines.append(f"reason    {self.why}")
-        lines.extend(
-            f"{'' if place else 'weighed':9} {way.name:14}{way.tasks:5} tasks {way.seconds:8.2f} s"
-            for place, way in enumerate(self.ways)
-        )
+        lines.extend(weighed_lines(self.ways))
         if self.forecast is not None:
             lines.append(
                 f"forecast  max/mean {self.forecast.max_over_mean:.3f} "
@@ -118,7 +124,7 @@ class Plan:
         own_call = why_own_call(bool(self.key))
         if own_call is not None:
             lines.append(f"groups    by Spark's own call: {own_call}")
-        return "\n".join([*lines, *_routing(self.partitioner)])
+        return "\n".join([*lines, *_routing(self.partitioner, names)])
 
     def to_json(self) -> str:
         """The plan as JSON; `Plan.from_json` reads it back."""
@@ -224,22 +230,35 @@ def _invalid(what: str) -> InputError:
     return InputError(f"not a valid plan ({what}); create a new one with plan(...)")
 
 
-def _routing(partitioner: Partitioner) -> list[str]:
+def weighed_lines(ways: Sequence[WayForecast]) -> Iterator[str]:
+    """A line for each way that was weighed."""
+    for place, way in enumerate(ways):
+        head = "" if place else "weighed"
+        yield f"{head:9} {way.name:14}{way.tasks:5} tasks {way.seconds:8.2f} s"
+
+
+def key_lines(table: SplitTable, names: KeyNames | None) -> Iterator[str]:
+    """The keys that are cut most, by their values if somebody knows them, and their workers."""
+    most_cut = np.argsort(-table.parts, kind="stable")[:_LISTED]
+    entries = most_cut[table.parts[most_cut] > 1]
+    hashes = table.keys[entries].view(np.int64).tolist()
+    known = {} if names is None else names.of(hashes)
+    for entry, hash_ in zip(entries, hashes, strict=True):
+        key = known.get(hash_, f"{table.keys[entry]:016x}")
+        yield f"          {key}: {_shares(table, entry)}"
+
+
+def _routing(partitioner: Partitioner, names: KeyNames | None) -> list[str]:
     """Lines that say where keys go."""
     static = partitioner.static
     if static is None or not static.table.keys.size:
         return [f"routing   every key by {partitioner.scheme}"]
     table = static.table
     base = "hash" if static.arcs is None else "arc of the hash"
-    most_cut = [
-        entry
-        for entry in np.argsort(-table.parts, kind="stable")[:_LISTED]
-        if table.parts[entry] > 1
-    ]
     return [
         f"routing   {table.keys.size} keys by table, {static.cut.size} of them split; "
         f"all others by {base}",
-        *(f"          {table.keys[entry]:016x}: {_shares(table, entry)}" for entry in most_cut),
+        *key_lines(table, names),
     ]
 
 

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField
 
 from unskew._spark.frames.keys import KeyColumns, place_of
 from unskew._spark.planning.choice import choose, route_for
+from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.own_call import NO_KEY
 from unskew._spark.planning.plan import Plan
@@ -143,7 +144,8 @@ class RoutingRequest:
     def made(self, route: Route, why: str, *measured: Any) -> Plan:
         """The plan of a route."""
         types = tuple(field.dataType.simpleString() for field in self.key.fields)
-        return Plan(self.key.names, types, route, self.need, why, *measured)
+        plan = Plan(self.key.names, types, route, self.need, why, *measured)
+        return replace(plan, names=KeyNames(self.rows, self.key))
 
 
 def plan_pair(left: RoutingRequest, right: RoutingRequest) -> Plan:
