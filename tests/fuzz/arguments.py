@@ -23,8 +23,9 @@ from tests.fuzz.verbs import Way, literal_of, takes, ways
 
 import unskew
 from unskew import partitioners
+from unskew._spark.planning.join import COPY
+from unskew._spark.planning.join_kinds import KINDS
 from unskew._spark.routing.route import IN_PLACE
-from unskew._spark.verbs.join import KINDS
 from unskew.errors import NeedError
 
 
@@ -148,7 +149,8 @@ def _scheme(drawing: Drawing, call: int) -> Iterator[Argument]:
             f"unskew.plan(left, keys, {drawing.workers}, need={need!r}, scheme={name!r})",
         )
         return
-    yield _option("scheme", repr(name))
+    copies = drawing.way.name == "join" and draw.random() < 0.2
+    yield _option("scheme", repr(COPY if copies else name))
     if not drawing.whole_keys and drawing.way.calls[0][0] == "repartition":
         yield _option("need", "'mergeable'")
 

@@ -25,6 +25,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "one route for both sides of a cogroup": ("ParameterError", r"one route"),
     "a merge that changes the schema": ("SchemaError", r"merge"),
     "an order in Python of strings with a collation": ("ParameterError", r"without its collation"),
+    "a side of a full join that is copied": ("NeedError", r"once for each worker"),
     "partial results in place of work that needs whole keys": ("NeedError", r"in-place"),
     "rows to be placed that stay in place": ("ParameterError", r"in-place"),
     "an aggregate of a type that it cannot take": ("ParameterError|KeyTypeError|InputError|"

@@ -131,6 +131,8 @@ def test_a_join_can_be_explained(rows, capsys):
     plan.explain()
     printed = capsys.readouterr().out
     assert "planned-split for a join by key" in printed
+    hot = rows.groupBy("key").count().orderBy(F.desc("count")).first()["key"]
+    assert f"\n          {hot}: " in printed
     assert plan.max_over_mean < plan.hashed
     small = rows.select("key").distinct().limit(3)
     assert unskew.plan_join(rows, small, "key").plain

@@ -30,6 +30,10 @@ HAND_OVER = 0.6e-6
 """A row to Python, in Arrow batches."""
 BYTE = 3e-9
 """Each byte of a row, in every one of these steps."""
+PAIR = 0.1e-6
+"""A row of the result of a join."""
+ROUTE = 0.1e-6
+"""A row of a join that is given a worker, and carries it through shuffle and sort."""
 PASS = 0.25e-6
 """A row through the pass for key statistics."""
 SMALLEST, LARGEST = 2.4e6, 150e6

@@ -31,6 +31,10 @@ _SIZES: dict[type[DataType], int] = {
 }
 
 
+_UNKNOWN = 1 << 50
+"""Bytes: Spark takes a source that does not tell its size for larger than any."""
+
+
 class Input(NamedTuple):
     """The rows of a job before it runs."""
 
@@ -49,7 +53,8 @@ class Input(NamedTuple):
         if is_connect(rows):
             return cls(cheap, None, None, width)
         query: Any = rows._jdf.queryExecution()
-        count = float(str(query.optimizedPlan().stats().sizeInBytes())) / width
+        size = float(str(query.optimizedPlan().stats().sizeInBytes()))
+        count = size / width if size < _UNKNOWN else None
         # A costly input may have to run in part to tell its partitions.
         partitions = int(query.toRdd().getNumPartitions()) if cheap else None
         return cls(cheap, count, partitions, width)

@@ -160,4 +160,6 @@ def place(rows: DataFrame, worker: str, workers: int) -> DataFrame:
     checked = F.when(ids.between(0, workers - 1), ids.cast("int")).otherwise(
         F.raise_error(message).cast("int")
     )
+    # Never null, and Spark knows: else a join would filter by it, and route each row twice.
+    checked = F.coalesce(checked, F.lit(0))
     return rows.withColumn(worker, checked).repartitionById(workers, F.col(worker))

@@ -4,13 +4,14 @@ A row of the split side is on exactly one worker, and all rows of its key from t
 copied there, so every pair of rows meets exactly once. Outer joins add one danger: a copied row
 may find no partner on one worker and have them all on another. Which keys the split side really
 has is therefore looked up while the join runs; a row whose key is there is dropped wherever it
-finds no partner, and a row whose key is not there is never copied.
+finds no partner, and a row whose key is not there is never copied. A side that is copied whole
+needs no look-up: its rows are in the result with a partner only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -19,33 +20,19 @@ from pyspark.sql import functions as F
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, check_rows
 from unskew._spark.frames.physical_plan import physical_plan
-from unskew._spark.planning.join import JoinPlan, leave_join_to_spark, plan_join_routes
+from unskew._spark.planning.join import COPY, JoinPlan
+from unskew._spark.planning.join_decision import JoinQuestion, left_to_spark
+from unskew._spark.planning.join_kinds import JoinKind
 from unskew._spark.planning.notices import explained
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
-from unskew._spark.routing.route import place
 from unskew._spark.verbs.join_condition import KeyedSide, keyed_sides
 from unskew._spark.verbs.join_sides import Side
-from unskew.errors import KeyTypeError, NeedError, ParameterError, UnknownNameError
+from unskew.errors import KeyTypeError, NeedError, ParameterError
 from unskew.partitioners import Need, PlannedSplit
 
-KINDS = {
-    "inner": "inner",
-    "left": "left",
-    "leftouter": "left",
-    "right": "right",
-    "rightouter": "right",
-    "full": "full",
-    "outer": "full",
-    "fullouter": "full",
-    "semi": "semi",
-    "leftsemi": "semi",
-    "anti": "anti",
-    "leftanti": "anti",
-}
 On = str | Column | Sequence[str] | Sequence[Column]
 """What a join may be by."""
-_PRESERVED = {"inner": "", "left": "l", "right": "r", "full": "lr", "semi": "", "anti": "l"}
 
 
 def join(
@@ -71,12 +58,14 @@ def join(
     how : str
         inner, left, right, full, semi or anti, or another of Spark's names for these.
     workers : int, optional
-        How many partitions to join on; the shuffle partitions of the session if not given.
+        How many partitions to join on. If not given, the shuffle partitions of the session; with
+        "copy" as many as it has slots, with "auto" so many or more.
     scheme : str or Plan
-        With "auto", both sides are read once for their keys' frequencies, unless Spark would
-        broadcast one of them; the join is left to Spark where hashing keeps the workers level.
-        "planned-split" always splits; schemes that keep keys whole send both sides by the same
-        route.
+        With "auto", the way that is expected to take the least time; keys are counted only where
+        that can pay, and never those of a side that is more than a scan. "planned-split" splits
+        hot keys on one side and copies them on the other, "copy" sends all rows of one side to
+        every worker and deals the other's; schemes that keep keys whole send both sides by the
+        same route.
     **settings
         What `plan` takes: epsilon, table, sample.
 
@@ -110,7 +99,8 @@ def plan_join(
     Returns
     -------
     JoinPlan
-        With `explain()`, the reason `why`, and the expected `max_over_mean`.
+        With `explain()`, the reason `why`, the `ways` that were weighed, and the expected
+        `max_over_mean` if keys were counted.
     """
     return _Join.of(left, right, on, how, workers, scheme, settings).plan()
 
@@ -121,7 +111,7 @@ class _Join:
 
     left: RoutingRequest
     right: RoutingRequest
-    kind: str
+    kind: JoinKind
     plain: DataFrame
     """Spark's own join."""
 
@@ -138,7 +128,7 @@ class _Join:
     ) -> _Join:
         check_rows("left", left)
         check_rows("right", right)
-        kind = _kind(how)
+        kind = JoinKind.named(how)
         by = _listed(on)
         keyed = _keyed(left, right, by)
         try:
@@ -148,7 +138,7 @@ class _Join:
                     side.key,
                     need=Need.MERGEABLE if scheme == PlannedSplit.scheme else Need.WHOLE_KEY,
                     workers=workers,
-                    scheme=scheme,
+                    scheme="auto" if scheme == COPY else scheme,
                     settings=settings,
                 )
                 for side in keyed
@@ -157,19 +147,23 @@ class _Join:
             raise NeedError(f"{problem}, planned-split (which copies the other side)") from None
         if scheme != "auto":
             _check_routable(here.key, there.key)
-        return cls(here, there, kind, left.join(right, by, kind))
+        # No partitioner has this name: rows go to all workers, or to any.
+        here = replace(here, scheme=scheme)
+        return cls(here, there, kind, left.join(right, by, kind.value))
 
     def plan(self) -> JoinPlan:
         left, right = self.left, self.right
         if not left.key.fields:
-            why = "the condition is not one of equalities between the sides"
-            return leave_join_to_spark(left, why)
+            return left_to_spark(left, "the condition is not one of equalities between the sides")
         if left.key.differing_types(right.key):
-            why = "the key's types differ between left and right"
-            return leave_join_to_spark(left, why)
-        if left.scheme == "auto" and "BroadcastHashJoin" in physical_plan(self.plain):
-            return leave_join_to_spark(left, "it broadcasts one side of the join")
-        return plan_join_routes(left, self._reduced(), right_may_split=not self._only_filters)
+            return left_to_spark(left, "the key's types differ between left and right")
+        if left.scheme == "auto":
+            text = physical_plan(self.plain)
+            if "BroadcastHashJoin" in text:
+                return left_to_spark(left, "it broadcasts one side of the join")
+            if text.count("Exchange") < 2:
+                return left_to_spark(left, "the rows of one side are where the join needs them")
+        return JoinQuestion(left, self._reduced(), self.kind, right.rows).decide()
 
     def run(self, plan: JoinPlan) -> DataFrame:
         if plan.plain:
@@ -177,34 +171,33 @@ class _Join:
         left, right = self.left, self._reduced()
         beside = (left.rows, right.rows)
         worker = helper_name("worker", *beside)
-        preserved = _PRESERVED[self.kind]
-        here = Side(left, plan.left, "l" in preserved, helper_name("match_left", *beside))
-        there = Side(right, plan.right, "r" in preserved, helper_name("match_right", *beside))
+        kept = self.kind.preserved
+        here = Side(left, plan.left, "left" in kept, helper_name("match_left", *beside))
+        there = Side(right, plan.right, "right" in kept, helper_name("match_right", *beside))
+        looked_up = here.looks_up_other or there.looks_up_other
         # Looked up and joined, a side is read twice: it is kept, so that it is computed once.
         if here.looks_up_other:
             there = there.kept()
         if there.looks_up_other:
             here = here.kept()
-        placed = [
-            place(side.routed(worker, other.request.rows), worker, plan.workers)
-            for side, other in ((here, there), (there, here))
-        ]
-        how = {"semi": "inner", "anti": "left"}.get(self.kind, self.kind)
+        filters_out = self.kind is JoinKind.ANTI
         key = left.key.column_names
-        both = placed[0].join(placed[1], [*key, worker], how)
-        unmatched = _is_unmatched_copy(here, there) | _is_unmatched_copy(there, here)
-        if self.kind == "anti":
-            unmatched = unmatched | F.col(there.has_match).isNotNull()
+        # Spark would move a semi or an anti join before the placing.
+        both = here.placed(worker, there.request.rows, marked=looked_up).join(
+            there.placed(worker, here.request.rows, marked=looked_up or filters_out),
+            [*key, worker],
+            {JoinKind.SEMI: "inner", JoinKind.ANTI: "left"}.get(self.kind, self.kind.value),
+        )
+        if looked_up:
+            both = both.where(~(_is_unmatched_copy(here, there) | _is_unmatched_copy(there, here)))
+        if filters_out:
+            both = both.where(F.col(there.has_match).isNull())
         helpers = key if left.key.shown else ()
-        return both.where(~unmatched).drop(worker, here.has_match, there.has_match, *helpers)
-
-    @property
-    def _only_filters(self) -> bool:
-        return self.kind in ("semi", "anti")
+        return both.drop(worker, here.has_match, there.has_match, *helpers)
 
     def _reduced(self) -> RoutingRequest:
         """The right side; only its distinct keys where these are all that matters."""
-        if not self._only_filters:
+        if not self.kind.only_filters:
             return self.right
         return self.right.on(self.right.rows.select(*self.right.key.columns).distinct())
 
@@ -212,13 +205,6 @@ class _Join:
 def _is_unmatched_copy(side: Side, other: Side) -> Column:
     """A copy that found no partner here, of a row that has partners elsewhere."""
     return F.coalesce(F.col(side.has_match), F.lit(False)) & F.col(other.has_match).isNull()
-
-
-def _kind(how: str) -> str:
-    kind = KINDS.get(str(how).lower().replace("_", ""))
-    if kind is None:
-        raise UnknownNameError("join", how, set(KINDS.values()))
-    return kind
 
 
 def _listed(on: On) -> list[Any]:

@@ -10,9 +10,11 @@ from pyspark.sql import functions as F
 
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import content_hash
+from unskew._spark.frames.physical_plan import is_replayable
 from unskew._spark.planning.join import SideRoute
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.native import PerfectTable, array_literal, by_hash, looked_up
+from unskew._spark.routing.route import place
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Side:
 
     @property
     def looks_up_other(self) -> bool:
-        """Whether `routed` reads the other side, to see which keys it has."""
+        """Whether `placed` reads the other side, to see which keys it has."""
         return self.preserved and self.route.copied.keys.size > 0
 
     def kept(self) -> Side:
@@ -37,21 +39,41 @@ class Side:
             self, request=self.request.on(self.request.rows.localCheckpoint(eager=False))
         )
 
-    def routed(self, worker: str, other: DataFrame) -> DataFrame:
-        """The rows, copied as often as need be, with their workers and the mark."""
+    def placed(self, worker: str, other: DataFrame, marked: bool) -> DataFrame:
+        """The rows on their workers, copied as often as need be; `marked` adds the mark."""
+        by_key = self.route.to == "one by key"
+        routed = self._routed(worker, other) if by_key else self._by_no_key(worker)
+        if marked and not self.looks_up_other:
+            routed = routed.withColumn(self.has_match, F.lit(False))
+        workers = self.route.route.workers
+        if by_key:
+            return place(routed, worker, workers)
+        return routed.repartitionById(workers, F.col(worker))
+
+    def _routed(self, worker: str, other: DataFrame) -> DataFrame:
         key, route = self.request.key, self.route.route
         rows = route.ordered(self.request.rows)
         one = F.when(key.any_null, by_hash(content_hash(rows), route.workers)).otherwise(
             route.worker(rows, key)
         )
         if self.route.copied.keys.size == 0:
-            return rows.withColumns({worker: one, self.has_match: F.lit(False)})
+            return rows.withColumn(worker, one)
         owners = self._owners()
         if not self.preserved:
-            workers = F.coalesce(owners, F.array(one))
-            marked = rows.withColumn(self.has_match, F.lit(False))
-            return marked.withColumn(worker, F.explode(workers))
+            return rows.withColumn(worker, F.explode(F.coalesce(owners, F.array(one))))
         return self._copied_where_met(rows, worker, one, owners, other)
+
+    def _by_no_key(self, worker: str) -> DataFrame:
+        """Every row to all workers, or each to some worker."""
+        rows, workers = self.request.rows, self.route.route.workers
+        if self.route.to == "all":
+            found = rows.where(~self.request.key.any_null)  # Others have no partner.
+            return found.withColumn(worker, F.explode(F.sequence(F.lit(0), F.lit(workers - 1))))
+        if not is_replayable(rows):
+            return rows.withColumn(worker, by_hash(content_hash(rows), workers))
+        # Tasks deal in turn, each from another worker on, and do it again when they run again.
+        turn = F.monotonically_increasing_id() + F.spark_partition_id()
+        return rows.withColumn(worker, F.pmod(turn, F.lit(workers)).cast("int"))
 
     def _copied_where_met(
         self, rows: DataFrame, worker: str, one: Column, owners: Column, other: DataFrame

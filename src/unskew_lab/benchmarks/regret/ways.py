@@ -25,7 +25,7 @@ SCHEMES = {
     "mergeable": ("kg", "routing-table", "planned-split", "in-place"),
     "aggregate": ("kg", "routing-table", "planned-split", "in-place"),
     "whole-key": ("kg", "routing-table"),
-    "join": ("kg", "routing-table", "planned-split"),
+    "join": ("kg", "routing-table", "planned-split", "copy"),
 }
 EARLIER_RUNS = 2
 

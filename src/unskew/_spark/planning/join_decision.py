@@ -1,0 +1,224 @@
+"""How a join runs: as asked for, or with "auto" in the way with the least forecast time.
+
+The sizes of both sides, which Spark's plan tells, settle most joins: one side is so small that a
+copy for every worker costs next to nothing and levels any keys, or all is so little that balance
+could not save what counting keys costs. Keys are counted only where neither is so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+
+from unskew._spark.planning.choice import whole_keys
+from unskew._spark.planning.decision import NEAR, PASS_SECONDS, PILOT_SECONDS, RANGES
+from unskew._spark.planning.input import Input
+from unskew._spark.planning.join import COPY, JoinPlan, SideRoute
+from unskew._spark.planning.join_kinds import JoinKind
+from unskew._spark.planning.join_ways import PLAIN, SMALL, JoinJob, JoinWay
+from unskew._spark.planning.join_work import JoinKeys, SideRows, level
+from unskew._spark.planning.key_names import KeyNames
+from unskew._spark.planning.machine import Machine
+from unskew._spark.planning.notices import tell
+from unskew._spark.planning.plan import Plan, WayForecast
+from unskew._spark.planning.request import MEASURED, RoutingRequest
+from unskew._spark.planning.side_jobs import beside
+from unskew._spark.planning.skew_join import SkewJoin
+from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
+from unskew._spark.routing.route import Route
+from unskew.errors import NeedError
+from unskew.partitioners import PlannedSplit
+from unskew.partitioners.serialization import build
+
+FIRST = 2000
+"""Rows of each side that tell whether the result is far larger than both: a task of each."""
+_COSTLY = "an input is costly to compute, so that it is read once and its keys are not counted"
+_SIZES = "the sizes that Spark's plan tells"
+
+Profiles = tuple[KeyProfile, KeyProfile]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinQuestion:
+    """A join by key that is to be run."""
+
+    left: RoutingRequest
+    right: RoutingRequest
+    """Of a join that only filters, its distinct keys."""
+    kind: JoinKind
+    right_input: DataFrame
+    """The right side as the user gave it."""
+
+    def decide(self) -> JoinPlan:
+        """By the scheme that is asked for, or with "auto" the best one."""
+        scheme = self.left.scheme
+        if isinstance(scheme, Plan):
+            return self._alike(scheme.route, "a plan made before")
+        if scheme == COPY:
+            return self._copied()
+        if scheme not in MEASURED:
+            return self._alike(Route.of(build(scheme, self.left.workers)), "requested")
+        if scheme == "auto" and self.left.settings.capacities is None:
+            return self._weighed()
+        profiles = self._profiles(self.left.workers)
+        if scheme in ("auto", PlannedSplit.scheme):
+            way = self._job(self.left.workers, profiles).split(self.left.workers)
+            tell(f"join by {way.name}: {way.said}")
+            return self._by_way(way, f"requested; {way.said}", profiles)
+        routes = whole_keys(together(*profiles), self.left.settings)
+        return self._alike(Route.of(routes), "requested")
+
+    def _weighed(self) -> JoinPlan:
+        inputs = self._inputs()
+        if not all(each.cheap for each in inputs):
+            return left_to_spark(self.left, _COSTLY)
+        asked: int | None = self.left.given["workers"]
+        if all(each.rows is not None for each in inputs):
+            found = self._by_sizes(self._job(asked))
+            if found is not None:
+                return found
+        profiles = beside(
+            self.left.rows.sparkSession,
+            "frequencies of the keys of both sides",
+            PASS_SECONDS,
+            lambda: self._profiles(RANGES),
+        )
+        if profiles is None:
+            return left_to_spark(self.left, "the keys could not be counted in time")
+        ways = self._job(asked, profiles).ways()
+        return self._best(ways[0], ways, f"{profiles[0].method}, of each side", profiles)
+
+    def _by_sizes(self, job: JoinJob) -> JoinPlan | None:
+        """The plan that sizes decide for, and at most a few rows; None if counting keys may pay."""
+        ways = job.ways()
+        way = settled(job, ways)
+        if way is None or way.name != PLAIN or not job.may_explode:
+            return way and self._best(way, ways, _SIZES)
+        session = self.left.rows.sparkSession
+        meeting = beside(session, "a few rows of both sides", PILOT_SECONDS, self._meeting)
+        job = replace(job, meeting=meeting)
+        ways = job.ways()
+        way = settled(job, ways)
+        # Where files are sorted, first rows meet more often than others: they can confirm that a
+        # join is small, and no more than that.
+        if way is None or way.name != PLAIN:
+            return None
+        return self._best(way, ways, f"{_SIZES} and the first {FIRST:,} rows")
+
+    def _meeting(self) -> float:
+        """The share of pairs that meet, of the first rows of each side."""
+        hashes = []
+        for side in (self.left, self.right):
+            keys = side.rows.where(~side.key.any_null).select(side.key.hash)
+            hashes.append(Counter(row[0] for row in keys.limit(FIRST).collect()))
+        here, there = hashes
+        met = (count * there[key] for key, count in here.items())
+        # One row that meets one other says nothing of rows that meet many.
+        return sum(pairs for pairs in met if pairs > 1) / max(here.total() * there.total(), 1)
+
+    def _best(
+        self,
+        way: JoinWay,
+        ways: Sequence[JoinWay],
+        statistics: str,
+        profiles: Profiles | None = None,
+    ) -> JoinPlan:
+        others = ", ".join(f"{each.name} {each.seconds:.1f} s" for each in ways if each is not way)
+        why = f"{way.seconds:.1f} s expected ({others})"
+        if way.said:
+            why += f"; {way.said}"
+        tell(f"join by {way.name}, {why}")
+        # What was chosen stands first, also where another that needs statistics seems as quick.
+        listed = sorted(ways, key=lambda each: (each is not way, each.seconds))
+        forecasts = tuple(WayForecast(each.name, each.tasks, each.seconds) for each in listed)
+        plan = self._by_way(way, why, profiles)
+        return replace(plan, plain=way.name == PLAIN, ways=forecasts, statistics=statistics)
+
+    def _by_way(self, way: JoinWay, why: str, profiles: Profiles | None) -> JoinPlan:
+        made = JoinPlan(self.left.key.names, way.left, way.right, why)
+        if profiles is None:
+            return made
+        capacities = self.left.settings.capacities
+        hashed = self._job(way.tasks, profiles).hashed(way.tasks)
+        return replace(
+            made,
+            hashed=level(hashed, capacities),
+            max_over_mean=level(way.loads, capacities),
+            names=KeyNames(self.left.rows, self.left.key),
+        )
+
+    def _copied(self) -> JoinPlan:
+        """The smaller side on every worker; the right one if that is not known."""
+        names = self.kind.may_be_copied
+        if not names:
+            raise NeedError(
+                f"a {self.kind.value} join keeps rows of both sides that have no partner, and "
+                f"scheme={COPY!r} would give those of the copied side once for each worker; "
+                "'planned-split' and schemes that keep keys whole are legal"
+            )
+        sizes = dict(zip(("left", "right"), (each.rows for each in self._inputs()), strict=True))
+        name = min(names, key=lambda each: sizes[each] or float("inf"))
+        slots = Machine.of(self.left.rows.sparkSession).slots
+        workers = self.left.given["workers"] or slots
+        left, right = (SideRoute.copy(workers, name == side) for side in sizes)
+        return JoinPlan(self.left.key.names, left, right, "requested")
+
+    def _inputs(self) -> tuple[Input, Input]:
+        return Input.of(self.left.rows), Input.of(self.right_input)
+
+    def _alike(self, route: Route, why: str) -> JoinPlan:
+        return JoinPlan(self.left.key.names, SideRoute(route), SideRoute(route), why)
+
+    def _profiles(self, ranges: int) -> Profiles:
+        return _profile(self.left, ranges), _profile(self.right, ranges)
+
+    def _job(self, workers: int | None, profiles: Profiles | None = None) -> JoinJob:
+        session = self.left.rows.sparkSession
+        machine = Machine.of(session)
+        left, right = (
+            SideRows(each.rows or 0.0, each.row_bytes, each.partitions or machine.slots)
+            for each in self._inputs()
+        )
+        keys = None
+        if profiles is not None:
+            keys = JoinKeys.of(*profiles)
+            left, right = (
+                side._replace(rows=float(profile.rows))
+                for side, profile in zip((left, right), profiles, strict=True)
+            )
+        return JoinJob(
+            machine,
+            left,
+            right,
+            self.kind,
+            workers,
+            int(str(session.conf.get("spark.sql.shuffle.partitions"))),
+            SkewJoin.of(session),
+            self.left.settings,
+            keys,
+        )
+
+
+def settled(job: JoinJob, ways: Sequence[JoinWay]) -> JoinWay | None:
+    """The way that needs no counts, unless these could tell of a better; `ways`: quickest first."""
+    plain = next(way for way in ways if way.name == PLAIN)
+    copy = next((way for way in ways if way is not plain), None)
+    if copy is not None and copy.seconds <= NEAR * plain.seconds:
+        return copy
+    return plain if job.total <= SMALL or job.most_saved() <= job.asking() else None
+
+
+def left_to_spark(request: RoutingRequest, why: str) -> JoinPlan:
+    """A plan that leaves the join to Spark; the reason is logged."""
+    tell(f"plain Spark: {why}")
+    side = SideRoute(Route.to_spark(request.workers))
+    return JoinPlan(request.key.names, side, side, why, plain=True)
+
+
+def _profile(side: RoutingRequest, ranges: int) -> KeyProfile:
+    """The frequencies of the keys that can have a partner."""
+    present = side.rows.select(*side.key.columns).where(~side.key.any_null)
+    return profile_keys(present, side.key, ranges, side.settings.sample)
