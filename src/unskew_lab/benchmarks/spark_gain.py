@@ -201,7 +201,7 @@ def _worked(joined: DataFrame, cost: float) -> DataFrame:
 def _planned_join(facts: DataFrame, table: DataFrame, cost: float) -> DataFrame:
     import unskew
 
-    return _worked(unskew.join(facts, table, "key", workers=SLOTS, scheme="planned-split"), cost)
+    return _worked(unskew.join(facts, table, "key", workers=SLOTS), cost)
 
 
 def _plain_join(facts: DataFrame, table: DataFrame, cost: float) -> DataFrame:

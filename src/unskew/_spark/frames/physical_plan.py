@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from unskew._spark.frames.files import is_connect
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import column, content_hash, told_apart
 from unskew.errors import RetryError
@@ -52,15 +53,36 @@ def is_replayable(rows: DataFrame) -> bool:
 def is_read_only(rows: DataFrame) -> bool:
     """Whether rows come from files or memory, only filtered and projected on the way."""
     lines = physical_plan(rows).splitlines()[1:]
+    stored = _KEPT if _are_kept(rows) else _STORED
     depth: int | None = None  # Of stored rows: what they were made of does not run again.
     for line in lines:
         words = line.lstrip(" +-:")
-        if depth is not None and len(line) - len(words) > depth:
+        if words.startswith("AdaptiveSparkPlan") or (
+            depth is not None and len(line) - len(words) > depth
+        ):
             continue
-        depth = len(line) - len(words) if words.startswith("InMemoryTableScan") else None
-        if words and not _IN_ORDER.match(words):
+        depth = len(line) - len(words) if stored.match(words) else None
+        if words and depth is None and not _IN_ORDER.match(words):
             return False
     return True
+
+
+_STORED = re.compile(r"InMemoryTableScan")
+_KEPT = re.compile(r"InMemoryTableScan|(\*\(\d+\) )?Scan ExistingRDD")
+
+
+def _are_kept(rows: DataFrame) -> bool:
+    """Whether all RDDs that rows are read from are kept: by a checkpoint, in memory, on disk."""
+    if is_connect(rows):
+        return False
+    leaves = rows._jdf.queryExecution().optimizedPlan().collectLeaves()
+    each: Any = (leaves.apply(place) for place in range(leaves.length()))
+    kept = [
+        leaf.rdd().isCheckpointed() or leaf.rdd().getStorageLevel().isValid()
+        for leaf in each
+        if leaf.getClass().getSimpleName() == "LogicalRDD"
+    ]
+    return bool(kept) and all(kept)
 
 
 def in_fixed_order(rows: DataFrame) -> DataFrame:

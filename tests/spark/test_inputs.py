@@ -1,0 +1,32 @@
+"""Which inputs can be read again at little cost."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import functions as F
+
+from unskew._spark.frames.physical_plan import is_read_only
+
+pytestmark = [pytest.mark.spark, pytest.mark.classic("Spark Connect names no RDDs")]
+
+INPUTS = {
+    "range": (True, lambda rows: rows.where("id > 3")),
+    "cached behind a shuffle": (True, lambda rows: rows.repartition(2).cache().where("id > 3")),
+    "checkpointed": (True, lambda rows: rows.repartition(2).localCheckpoint()),
+    "checkpointed, filtered": (True, lambda rows: rows.localCheckpoint().where("id > 3")),
+    "checkpointed before a shuffle": (False, lambda rows: rows.localCheckpoint().repartition(2)),
+    "shuffled": (False, lambda rows: rows.repartition(3)),
+    "aggregated": (False, lambda rows: rows.groupBy("key").count()),
+    "Python": (False, lambda rows: rows.mapInArrow(lambda batches: batches, rows.schema)),
+    "RDD": (
+        False,
+        lambda rows: rows.sparkSession.createDataFrame(rows.rdd.map(tuple), rows.schema),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_what_is_kept_or_only_scanned_can_be_read_again(spark, name):
+    cheap, made = INPUTS[name]
+    rows = made(spark.range(0, 20, 1, 2).withColumn("key", F.col("id") % 3))
+    assert is_read_only(rows) == cheap
