@@ -17,8 +17,8 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 import unskew
 from unskew._spark.costs.cost_aware_map import SHAPE, BreakEven, CostAwareMap
+from unskew._spark.costs.learned_costs import MappedStream
 from unskew._spark.costs.samples import JobCosts
-from unskew._spark.verbs.map import MappedStream
 from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.sketches.cost_pair import CostPair, CostShape
 
@@ -261,7 +261,9 @@ def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(
 
 
 def test_a_stream_that_nobody_reads_learns_nothing(entities, monkeypatch):
-    monkeypatch.setattr("unskew._spark.costs.cost_aware_map.read", lambda observation, wait: None)
+    monkeypatch.setattr(
+        "unskew._spark.costs.cost_aware_map.observed", lambda observation, wait: None
+    )
     stream = MappedStream(entities, _work(entities), None, print)
     stream.process(entities, 0, lambda result, number: None)
     assert stream.last is None

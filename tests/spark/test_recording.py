@@ -11,14 +11,14 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from unskew._spark.engine import recording
 from unskew._spark.engine.bulk import GroupTask, OneSide
 from unskew._spark.engine.calls import ArrowCall
 from unskew._spark.engine.cutting import Limits
-from unskew._spark.engine.recording import Recorder, Recording
 from unskew._spark.engine.spark_rules import CallForm, WorkerSettings
 from unskew._spark.frames.arrow_files import ArrowFolder
+from unskew._spark.planning import recording
 from unskew._spark.planning.memory import Memory
+from unskew._spark.planning.recording import Recorder, Recording
 from unskew._spark.planning.run_records import RecordPlace, read_run
 from unskew._spark.planning.work_record import WorkRecord
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from unskew._spark.costs.samples import JobCosts, TaskCosts, read
+from unskew._spark.costs.parts import MapFunction
+from unskew._spark.costs.samples import JobCosts, TaskCosts
 from unskew._spark.costs.timer import ArrowBatches, BatchKind, PandasFrames, timed
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, check_rows
 from unskew._spark.frames.schemas import struct_of
+from unskew._spark.planning.side_jobs import observed
 from unskew._spark.routing.online import CostliestFirst, routed_by_task
 from unskew.errors import ParameterTypeError
 from unskew.kernels.cost_pair import Floats
@@ -35,7 +37,6 @@ _SHUFFLE = 0.3  # Seconds that one more stage takes, whatever its size.
 _PER_ROW = 4e-6  # Seconds to route, write and read a row of ordinary width.
 _GAIN = 0.97  # Forecasts err: only a clear gain is worth a shuffle.
 
-MapFunction = Callable[[Iterator[Any]], Iterator[Any]]
 CostKey = str | Sequence[str] | Column
 
 
@@ -115,7 +116,7 @@ class CostAwareMap:
 
         Connect may answer without the metric: that is None too.
         """
-        seen = read(observation, wait)
+        seen = observed(observation, wait)
         if seen is None or "costs" not in seen:
             return None
         return self.joined(seen["costs"])

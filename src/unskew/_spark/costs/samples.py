@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +12,6 @@ import pyarrow as pa
 from unskew.kernels import KeyHashes
 from unskew.kernels.cost_pair import Floats
 from unskew.sketches.cost_pair import CostPair, CostShape
-
-if TYPE_CHECKING:
-    from pyspark.sql import Observation
 
 SAMPLES = 256
 """Timed rows that a task sends unaggregated, to test the matrices on."""
@@ -133,15 +128,3 @@ class JobCosts:
             np.array(loads, dtype=np.float64),
             sum(rows.values()),
         )
-
-
-def read(observation: Observation, wait: float) -> dict[str, Any] | None:
-    """The metrics of an observation; None if no action has run on its rows within `wait` seconds.
-
-    `Observation.get` would wait forever.
-    """
-    found: list[dict[str, Any]] = []
-    reader = threading.Thread(target=lambda: found.append(observation.get), daemon=True)
-    reader.start()
-    reader.join(wait)
-    return found[0] if found else None

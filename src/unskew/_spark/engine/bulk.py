@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from unskew._spark.engine.calls import MOST_ROWS, GroupCall, Results, Side
 from unskew._spark.engine.cutting import Bundle, bundles, streamed
-from unskew._spark.engine.recording import Recording
+from unskew._spark.planning.recording import Recording
 
 Batches = Iterator[pa.RecordBatch]
 

@@ -19,8 +19,8 @@ from unskew._spark.engine.buckets import BucketSide, BucketTask
 from unskew._spark.engine.bulk import GroupTask, OneSide
 from unskew._spark.engine.calls import GroupCall
 from unskew._spark.engine.merging import PartialTask, RestTask, WholeTask
-from unskew._spark.engine.recording import Recording
 from unskew._spark.frames.keys import is_lower_case
+from unskew._spark.planning.recording import Recording
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.run_records import RecordPlace
 from unskew._spark.routing.route import Route

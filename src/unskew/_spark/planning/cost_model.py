@@ -117,6 +117,10 @@ class StageCost:
         # One task has one core, however many there are.
         return STAGE + own / min(tasks, self.machine.cores)
 
+    def handed_over(self, rows: float) -> float:
+        """Rows are handed to Python as they are."""
+        return STAGE + self._moved(rows, HAND_OVER) / self.machine.cores
+
     def packed(self, rows: float, most: int) -> int:
         """How many tasks Spark makes of these rows behind a shuffle of `most` partitions."""
         size = rows * self.row_bytes

@@ -7,9 +7,9 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
 
 from unskew._spark.frames.files import is_connect
 
@@ -67,3 +67,15 @@ def _watch(session: SparkSession, tag: str, seconds: float, done: threading.Even
             session.interruptTag(tag)
         else:
             session.sparkContext.cancelJobGroup(tag)
+
+
+def observed(observation: Observation, wait: float) -> dict[str, Any] | None:
+    """The metrics of an observation; None if no action has run on its rows within `wait` seconds.
+
+    `Observation.get` would wait forever.
+    """
+    found: list[dict[str, Any]] = []
+    reader = threading.Thread(target=lambda: found.append(observation.get), daemon=True)
+    reader.start()
+    reader.join(wait)
+    return found[0] if found else None

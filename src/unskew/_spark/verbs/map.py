@@ -4,36 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
-from unskew._spark.costs.cost_aware_map import (
-    BreakEven,
-    CostAwareMap,
-    CostKey,
-    MapFunction,
-    break_even,
-)
-from unskew._spark.costs.samples import JobCosts, logger
-from unskew._spark.frames.physical_plan import in_fixed_order
+from unskew._spark.costs.cost_aware_map import CostAwareMap, CostKey
+from unskew._spark.costs.known_costs import KnownCosts
+from unskew._spark.costs.learned_costs import MappedStream, map_batch
+from unskew._spark.costs.parts import Form, MapFunction
+from unskew._spark.frames.keys import KeyColumns, check_rows
+from unskew._spark.frames.schemas import struct_of
+from unskew._spark.planning.cost_model import CostHints
+from unskew._spark.planning.notices import explained, tell
+from unskew._spark.planning.row_costs import cost_column
 from unskew.checking import check_number
-from unskew.errors import InputError, ParameterError, UnknownNameError
-from unskew.sketches.cost_pair import CostPair, CostShape
+from unskew.errors import ParameterError, ParameterTypeError, UnknownNameError
+from unskew.partitioners.contract import check_workers
 
-Scheme: TypeAlias = Literal["auto", "posg"]
-BatchSink = Callable[[DataFrame, int], None]
-
-REMEMBERED = 1 << 16
-"""Timed rows after which older ones count half: costs drift."""
-
-_REQUESTED = BreakEven(True, "scheme='posg' was given")
-
-_SHARES = 1 << 16
+Scheme: TypeAlias = Literal["auto", "heavy-first", "posg"]
 
 
 def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
@@ -41,24 +31,26 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     func: MapFunction,
     schema: StructType | str,
     *,
-    cost_key: CostKey,
+    cost: str | Column | None = None,
+    cost_key: CostKey | None = None,
     workers: int | None = None,
     scheme: Scheme = "auto",
     learn: float = 0.1,
     sketches: str | Path | None = None,
-    say: Callable[[str], None] = logger.info,
+    name: str | None = None,
+    say: Callable[[str], None] = tell,
 ) -> DataFrame | MappedStream:
-    """`df.mapInArrow(func, schema)`, with rows assigned to tasks by their expected cost.
+    """`df.mapInArrow(func, schema)` for rows that differ in cost: the costliest alone and first.
 
-    A share `learn` of the rows is run right away, spread evenly, and timed by `cost_key`: a column,
-    columns, or an expression such as `F.length("text") / 1000`. Its result is kept (a local
-    checkpoint), not computed again. The rest is assigned to `workers` tasks by expected cost, or
-    left to plain Spark where the forecast expects no gain; `say` gets the decision and the reason.
+    Give `cost`, a number that grows with what a row costs, such as `F.length("text")`; or
+    `cost_key`, on which the cost depends in a way that only running tells. A few heavy rows get
+    tasks of their own, which start first; the others are packed into chunks of equal cost, or stay
+    where they are. Where a forecast sees no gain, and where costs are not known, the rows are left
+    to plain Spark. What rows take is remembered from run to run (`unskew.remember`).
 
-    When: rows are independent, cost milliseconds or more, and their cost depends on something that
-        a column tells. Not for cheap functions: the shuffle costs more than it levels.
-    Cost: the rows are stored by the executors (a local checkpoint); at most 1,024 more calls of the
-        function per task, with a row or a few each, while costs are learned.
+    When: rows are independent, and single rows are worth a large part of what a slot has to do.
+        Not where rows are many and alike: plain Spark is as good, and is used.
+    Cost: with `cost` one pass over it where the input is cheap to read; a shuffle if rows move.
 
     Parameters
     ----------
@@ -68,26 +60,33 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
         From an iterator of batches to an iterator of batches, as in PySpark.
     schema : StructType or str
         The columns that it returns.
-    cost_key : str, list of str or Column
+    cost : str or Column, optional
+        A number for each row, in any unit. A null, NaN or negative one counts as 0, an infinite
+        one as the highest.
+    cost_key : str, list of str or Column, optional
         What the cost of a row depends on.
     workers : int, optional
-        How many tasks; as many as run at a time if not given.
-    scheme : {"auto", "posg"}
-        "auto" schedules by cost where the forecast expects a gain, "posg" always.
+        How many tasks run at a time; as the session says if not given.
+    scheme : {"auto", "heavy-first", "posg"}
+        "auto" goes by cost where the forecast expects a gain, "heavy-first" always; "posg" learns
+        from a slice of the rows, or from batch to batch, and assigns rows by `cost_key`.
     learn : float
-        Share of a batch's rows that is run first, to learn what rows cost.
+        For "posg": share of a batch's rows that is run first, to learn what rows cost.
     sketches : str or Path, optional
         The file in which a stream keeps what it has learned.
+    name : str, optional
+        Under which the job is remembered; made from the place of the call if not given.
     say : callable
-        Gets one line: whether scheduling by cost is used, and why; the log `unskew` if not
-        given.
+        Gets one line: the decision and the reason. They are logged and, in interactive shells,
+        printed if not given.
 
     Returns
     -------
     DataFrame or MappedStream
         For a stream a `MappedStream`, which learns from every batch.
     """
-    return _mapped(df, func, schema, "arrow", cost_key, workers, scheme, learn, sketches, say)
+    asked = _Asked(cost, cost_key, workers, scheme, learn, sketches, name, say)
+    return asked.mapped(df, func, schema, "arrow")
 
 
 def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
@@ -95,168 +94,103 @@ def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
     func: MapFunction,
     schema: StructType | str,
     *,
-    cost_key: CostKey,
+    cost: str | Column | None = None,
+    cost_key: CostKey | None = None,
     workers: int | None = None,
     scheme: Scheme = "auto",
     learn: float = 0.1,
     sketches: str | Path | None = None,
-    say: Callable[[str], None] = logger.info,
+    name: str | None = None,
+    say: Callable[[str], None] = tell,
 ) -> DataFrame | MappedStream:
-    """`df.mapInPandas(func, schema)`, with rows assigned to tasks by their expected cost.
+    """`df.mapInPandas(func, schema)` for rows that differ in cost: the costliest alone and first.
 
     As `mapInArrow` in everything else.
     """
-    return _mapped(df, func, schema, "pandas", cost_key, workers, scheme, learn, sketches, say)
+    asked = _Asked(cost, cost_key, workers, scheme, learn, sketches, name, say)
+    return asked.mapped(df, func, schema, "pandas")
 
 
-def _mapped(
-    df: DataFrame,
-    func: MapFunction,
-    schema: StructType | str,
-    form: Literal["arrow", "pandas"],
-    cost_key: CostKey,
-    workers: int | None,
-    scheme: Scheme,
-    learn: float,
-    sketches: str | Path | None,
-    say: Callable[[str], None],
-) -> DataFrame | MappedStream:
-    check_number("learn", learn)
-    if not 0 < learn < 1:
-        raise ParameterError(f"learn={learn} is not between 0 and 1; 0.1 learns from a tenth")
-    if scheme not in get_args(Scheme):
-        raise UnknownNameError("scheme", scheme, get_args(Scheme))
-    always = scheme == "posg"
-    work = CostAwareMap.of(df, func, schema, form, cost_key, workers)
-    if df.isStreaming:
-        return MappedStream(df, work, None if sketches is None else Path(sketches), say, always)
-    if sketches is not None:
-        raise ParameterError("sketches is for streams; a batch learns from its own rows")
-    return _map_batch(df, work, learn, say, always)
+class _Asked(NamedTuple):
+    """What the user asks for, besides the map itself."""
 
+    cost: str | Column | None
+    cost_key: CostKey | None
+    workers: int | None
+    scheme: Scheme
+    learn: float
+    sketches: str | Path | None
+    name: str | None
+    say: Callable[[str], None]
 
-def _map_batch(
-    df: DataFrame, work: CostAwareMap, learn: float, say: Callable[[str], None], always: bool
-) -> DataFrame:
-    """Run and time a slice, then assign the rest by what was learned."""
-    # Cut in two, the rows are read twice: they are kept, so that they are computed once.
-    rows = df.localCheckpoint(eager=False)
-    drawn = _draw(_SHARES, salt=1)
-    first, rest = rows.filter(drawn < _cut(learn)), rows.filter(drawn >= _cut(learn))
-    spread = _draw(work.workers, salt=2).cast("int")
-    # Kept with the column of costs, which is then read from there: Spark Connect does not bring
-    # back what is observed while a checkpoint is written.
-    kept = work.timed(first, spread).localCheckpoint(eager=True)
-    costs = work.joined(row[0] for row in kept.select(work.costs).dropna().collect())
-    done = kept.drop(work.costs)
-    forecast = _REQUESTED if always else break_even(costs, work.workers, times=(1 - learn) / learn)
-    say(str(forecast))
-    if not forecast.pays:
-        return done.union(work.plain(rest))
-    return done.union(work.placed(rest, work.by_cost(rest, costs.pair)))
-
-
-def _cut(learn: float) -> int:
-    return round(learn * _SHARES)
-
-
-def _draw(limit: int, salt: int) -> Column:
-    """A number below `limit` for each row of a kept DataFrame, by its position there."""
-    return F.pmod(F.xxhash64(F.monotonically_increasing_id(), F.lit(salt)), F.lit(limit))
-
-
-class MappedStream:
-    """A mapped stream: each micro-batch is scheduled by what the batches before it cost.
-
-    A streaming plan is fixed when it starts, so what is learned between batches is applied inside
-    `foreachBatch`: give it a sink and start the writer it returns.
-
-    When: micro-batches of seconds of work whose cost a column tells. Batches that do not pay, by
-        the forecast from the batch before, are left to plain Spark and timed all the same.
-    Cost: a shuffle of each batch that pays; at most 1,024 more calls of the function per task.
-    """
-
-    def __init__(
-        self,
-        rows: DataFrame,
-        work: CostAwareMap,
-        sketches: Path | None,
-        say: Callable[[str], None],
-        always: bool = False,
-    ) -> None:
-        self.rows = rows
-        self.work = work
-        self.sketches = sketches
-        self.say = say
-        self.always = always
-        self.pair = _load(sketches, work.shape) or CostPair(work.shape)
-        self.last: JobCosts | None = None
-        """What the last batch cost."""
-
-    def foreachBatch(self, sink: BatchSink) -> DataStreamWriter:  # noqa: N802 - Spark's name
-        """A writer that gives `sink` each batch's result; set trigger and checkpoint, and start it.
-
-        `sink(result, batch_id)` should run one action on the result. A second one computes it
-        again, as with any DataFrame; costs are learned from the first.
-        """
-        return self.rows.writeStream.foreachBatch(
-            lambda batch, number: self.process(batch, number, sink)
-        )
-
-    def process(self, batch: DataFrame, number: int, sink: BatchSink) -> None:
-        """Route one batch, give the sink its result, learn from it."""
-        forecast = self.forecast()
-        self.say(f"batch {number}: {forecast}")
-        worker = None
-        if forecast.pays:
-            batch = in_fixed_order(batch)
-            worker = self.work.by_cost(batch, self.pair)
-        result, observation = self.work.watched(batch, worker)
-        sink(result, number)
-        self.learn(self.work.learned_from(observation))
-
-    def forecast(self) -> BreakEven:
-        """Whether the next batch will be scheduled by cost, and why."""
-        if self.always and self.pair.rows:
-            return _REQUESTED
-        if self.last is not None:
-            return break_even(self.last, self.work.workers)
-        if self.pair.rows:
-            return BreakEven(True, f"{self.pair.rows} timed rows are remembered from earlier")
-        return BreakEven(False, "nothing is known about the costs yet")
-
-    def learn(self, costs: JobCosts | None) -> None:
-        """Remember what a batch cost; with `sketches` also across restarts."""
-        if costs is None or not costs.keys.size:
-            return
-        self.last = costs
-        self.pair = _aged(self.pair).merge(costs.pair)
+    def mapped(
+        self, df: DataFrame, func: MapFunction, schema: StructType | str, form: Form
+    ) -> DataFrame | MappedStream:
+        """Check everything before any job runs, and map."""
+        check_rows("df", df)
+        self._check()
+        if df.isStreaming or self.scheme == "posg":
+            return self._learned(df, func, schema, form)
         if self.sketches is not None:
-            unfinished = self.sketches.with_suffix(".unfinished")
-            unfinished.write_text(self.pair.to_json())
-            unfinished.replace(self.sketches)
+            raise ParameterError("sketches is for streams; batches use unskew.remember(path)")
+        result, plan = self._known(df, func, schema, form).run(df)
+        self.say(f"{plan.way.name}: {plan.why}")
+        return explained(result, plan)
+
+    def _check(self) -> None:
+        if (self.cost is None) == (self.cost_key is None):
+            raise ParameterError(
+                "give either cost, a number for each row, or cost_key, on which the cost depends"
+            )
+        check_number("learn", self.learn)
+        if not 0 < self.learn < 1:
+            raise ParameterError(
+                f"learn={self.learn} is not between 0 and 1; 0.1 learns from a tenth"
+            )
+        if self.scheme not in get_args(Scheme):
+            raise UnknownNameError("scheme", self.scheme, get_args(Scheme))
+        if self.scheme == "posg" and self.cost is not None:
+            raise ParameterError("scheme='posg' learns what a key costs; give cost_key, not cost")
+        if self.workers is not None:
+            check_workers(self.workers)
+        CostHints.of(name=self.name)
+
+    def _learned(
+        self, df: DataFrame, func: MapFunction, schema: StructType | str, form: Form
+    ) -> DataFrame | MappedStream:
+        if self.cost_key is None:
+            raise ParameterError(
+                "cost is for batches; give cost_key for a stream, or call the verb in foreachBatch"
+            )
+        work = CostAwareMap.of(df, func, schema, form, self.cost_key, self.workers)
+        if not df.isStreaming:
+            if self.sketches is not None:
+                raise ParameterError("sketches is for streams; a batch learns from its own rows")
+            return map_batch(df, work, self.learn, self.say)
+        kept = None if self.sketches is None else Path(self.sketches)
+        return MappedStream(df, work, kept, self.say, self.scheme == "posg")
+
+    def _known(
+        self, df: DataFrame, func: MapFunction, schema: StructType | str, form: Form
+    ) -> KnownCosts:
+        if not callable(func):
+            raise ParameterTypeError("func", func, "a function of an iterator of batches")
+        always = self.scheme == "heavy-first"
+        parsed = struct_of(schema)
+        if self.cost is not None:
+            given = cost_column(df, self.cost)
+            shown = (self.cost,) if isinstance(self.cost, str) else ()
+            return KnownCosts(
+                func, parsed, form, self.workers, given, None, shown, self.name, always
+            )
+        hashed, names = _hashed(df, self.cost_key)
+        return KnownCosts(func, parsed, form, self.workers, None, hashed, names, self.name, always)
 
 
-def _aged(pair: CostPair) -> CostPair:
-    """Halve every cell, rounding up, at the same mean cost."""
-    if pair.rows <= REMEMBERED:
-        return pair
-    counts = (pair.counts + 1) // 2
-    return CostPair(pair.shape, counts, pair.costs * counts / np.maximum(pair.counts, 1))
-
-
-def _load(path: Path | None, shape: CostShape) -> CostPair | None:
-    if path is None or not path.exists():
-        return None
-    try:
-        pair = CostPair.from_json(path.read_text())
-    except (ValueError, KeyError) as error:
-        raise InputError(
-            f"{path} does not hold the costs of a stream ({error}); delete it to start afresh"
-        ) from error
-    if pair.shape != shape:
-        raise InputError(
-            f"{path} holds matrices of {pair.shape}, and this version's are of {shape}; "
-            "delete it to start afresh"
-        )
-    return pair
+def _hashed(df: DataFrame, key: CostKey | None) -> tuple[Column, tuple[str, ...]]:
+    """The hash of the cost key, and the names of its columns."""
+    if isinstance(key, Column):
+        df.select(F.xxhash64(key))  # Raises for unknown columns and types without a hash.
+        return F.xxhash64(key), ()
+    columns = KeyColumns.of(df, key)  # type: ignore[arg-type]
+    return columns.hash, columns.names

@@ -19,7 +19,6 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import LongType, StructField, StructType
 from pyspark.sql.utils import is_remote
 
-from unskew._spark.costs.samples import read
 from unskew._spark.engine.aggregation_plan import AggregationPlan
 from unskew._spark.frames.files import query_id
 from unskew._spark.frames.helper_columns import helper_name
@@ -27,6 +26,7 @@ from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.listener import figures_of, seconds_of
 from unskew._spark.monitoring.progress import BatchProgress
+from unskew._spark.planning.side_jobs import observed
 from unskew._spark.planning.stream_request import StreamRequest
 from unskew._spark.routing.route import Route
 from unskew._spark.routing.slots import Pins, pinned_shuffle_conf
@@ -95,7 +95,7 @@ class ReplannedStream:
             parts = partials.of(self._placed(batch), self.plan.key, workers, observation)
             commit = kept.write(before, parts, rows, query, number)
         planning = time.perf_counter()
-        tasks = (read(observation, wait=10.0) or {}).get("tasks") or []
+        tasks = (observed(observation, wait=10.0) or {}).get("tasks") or []
         if not tasks:
             return
         loads, known = figures_of(tasks, workers)

@@ -1,0 +1,219 @@
+"""Maps of rows with known costs: the rows of plain Spark, the costliest alone and first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark import TaskContext
+from pyspark.errors import AnalysisException, PythonException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from tests.effort import few_jobs
+
+import unskew
+from unskew._spark.planning import map_decision
+from unskew.errors import ParameterError, UnknownNameError
+
+pytestmark = pytest.mark.spark
+
+SLOTS = 3
+SCHEMA = "id long, task int, beside int"
+
+costs = st.one_of(
+    st.none(),
+    st.sampled_from([0.0, -1.0, float("nan"), float("inf"), float("-inf"), 1e308, 5e-324, 7.0]),
+    st.floats(0, 100),
+)
+
+
+def rows_of(frame: DataFrame) -> list[Row]:
+    return sorted(frame.collect(), key=repr)
+
+
+def with_costs(spark: SparkSession, values: list[float | None], partitions: int) -> DataFrame:
+    """Rows with these costs; Spark writes out NaN and infinities as words."""
+    texts = F.array(*(F.lit(None if value is None else str(value)) for value in values or [0.0]))
+    rows = spark.range(0, len(values), 1, partitions)
+    return rows.withColumn("cost", F.get(texts, F.col("id").cast("int")).cast("double"))
+
+
+def seen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each row's task, and how many rows its batch has besides."""
+    task = TaskContext.get().partitionId()  # type: ignore[union-attr]
+    for batch in batches:
+        count = batch.num_rows
+        yield pa.record_batch(
+            {
+                "id": batch.column("id"),
+                "task": pa.array([task] * count, pa.int32()),
+                "beside": pa.array([count - 1] * count, pa.int32()),
+            }
+        )
+
+
+def uneven(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Every third row twice, every fifth not at all."""
+    for batch in batches:
+        ids = batch.column("id").to_pylist()
+        kept = [at for at, each in enumerate(ids) for _ in range((each % 5 > 0) + (each % 3 == 0))]
+        yield batch.take(pa.array(kept, pa.int64()))
+
+
+@few_jobs
+@given(
+    values=st.lists(costs, max_size=60),
+    partitions=st.integers(1, 5),
+    scheme=st.sampled_from(["auto", "heavy-first"]),
+)
+def test_rows_are_those_of_plain_spark(spark, values, partitions, scheme):
+    rows = with_costs(spark, values, partitions)
+    for slots in (1, SLOTS):
+        ours = unskew.mapInArrow(
+            rows, uneven, rows.schema, cost="cost", workers=slots, scheme=scheme
+        )
+        plain = rows.mapInArrow(uneven, rows.schema)
+        assert ours.schema == plain.schema
+        assert rows_of(ours) == rows_of(plain)
+
+
+@pytest.mark.parametrize("chunks", [0, 2 * SLOTS])
+def test_every_way_keeps_all_rows(spark, monkeypatch, chunks):
+    """Rows that stay and rows in chunks, in both forms."""
+    _only(monkeypatch, chunks)
+    rows = with_costs(spark, [float("inf"), *range(40), 500.0, None, 90.0, 90.0], 4)
+    given = {"cost": "cost", "workers": SLOTS, "scheme": "heavy-first"}
+    ours = unskew.mapInArrow(rows, uneven, rows.schema, **given)
+    assert rows_of(ours) == rows_of(rows.mapInArrow(uneven, rows.schema))
+
+    def doubled(frames):
+        for frame in frames:
+            frame["id"] = frame["id"] * 2
+            yield frame[frame["id"] % 5 > 0]
+
+    ours = unskew.mapInPandas(rows, doubled, rows.schema, **given)
+    assert rows_of(ours) == rows_of(rows.mapInPandas(doubled, rows.schema))
+
+
+def _only(monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
+    """Of the ways by cost only one with so many chunks."""
+    by_cost = map_decision.MapJob._by_cost
+    monkeypatch.setattr(
+        map_decision.MapJob,
+        "_by_cost",
+        lambda job: (way for way in by_cost(job) if way.heavy and way.chunks == chunks),
+    )
+
+
+@pytest.mark.parametrize("chunks", [0, 2 * SLOTS])
+def test_heavy_rows_are_alone_and_in_front(spark, monkeypatch, chunks):
+    _only(monkeypatch, chunks)
+    values = [1.0] * 200
+    values[60], values[150], values[151] = 300.0, 400.0, 300.0
+    rows = with_costs(spark, values, 4)
+    mapped = unskew.mapInArrow(rows, seen, SCHEMA, cost="cost", workers=SLOTS, scheme="heavy-first")
+    tasks = {row["id"]: row["task"] for row in mapped.collect()}
+    assert [tasks[150], tasks[60], tasks[151]] == [0, 1, 2]
+    assert min(task for number, task in tasks.items() if number not in (60, 150, 151)) == 3
+    if chunks:
+        others = [task for number, task in tasks.items() if number not in (60, 150, 151)]
+        assert set(others) == set(range(3, 3 + chunks))
+        assert max(map(others.count, others)) < 2 * len(others) / chunks
+
+
+def test_batches_of_costly_rows_are_small(spark, monkeypatch):
+    _only(monkeypatch, SLOTS)
+    rows = with_costs(spark, [100.0, *[1.0] * 50, *[8.0] * 40], 2)
+    mapped = unskew.mapInArrow(rows, seen, SCHEMA, cost="cost", workers=SLOTS, scheme="heavy-first")
+    beside = {row["id"]: row["beside"] for row in mapped.collect()}
+    total = 100 + 50 + 320
+    assert beside[0] == 0
+    assert max(beside[number] for number in range(60, 91)) <= total / SLOTS / 8
+
+
+def test_auto_moves_heavy_rows_and_leaves_equal_ones(spark, capsys):
+    heavy = with_costs(spark, [1.0] * 50 + [80.0, 70.0] + [1.0] * 48, SLOTS)
+    for cost in ("cost", F.col("cost") * 3):
+        said: list[str] = []
+        mapped = unskew.mapInArrow(heavy, seen, SCHEMA, cost=cost, workers=SLOTS, say=said.append)
+        assert said[0].startswith("heavy first: ")
+        unskew.explain(mapped)
+        printed = capsys.readouterr().out
+        for name in ("heavy first", "as is", "4 x slots", "16 x slots"):
+            assert name in printed
+        assert len(mapped.collect()) == 100
+    even = with_costs(spark, [2.0] * 300, SLOTS)
+    mapped = unskew.mapInArrow(even, seen, SCHEMA, cost="cost", workers=SLOTS, say=said.append)
+    assert said[-1].startswith("as is: ")
+    assert {row["task"] for row in mapped.collect()} == set(range(SLOTS))
+
+
+def test_an_input_that_is_more_than_a_scan_is_read_once(spark):
+    said: list[str] = []
+    rows = with_costs(spark, [1.0, 500.0, *[1.0] * 30], 3)
+    read = spark.sparkContext.accumulator(0)
+
+    def counted(batches):
+        for batch in batches:
+            read.add(batch.num_rows)
+            yield batch
+
+    costly = rows.mapInArrow(counted, rows.schema)
+    mapped = unskew.mapInArrow(costly, seen, SCHEMA, cost="cost", say=said.append)
+    assert len(mapped.collect()) == rows.count()
+    assert read.value == rows.count()
+    assert "read once" in said[0]
+
+
+def test_costs_that_change_from_reading_to_reading_lose_no_row(spark):
+    rows = spark.range(0, 300, 1, 4).withColumn("u", F.rand())
+    for cost in (F.col("u"), F.pow(F.lit(10.0), F.rand() * 4)):
+        ours = unskew.mapInArrow(rows, seen, SCHEMA, cost=cost, workers=2, scheme="heavy-first")
+        assert sorted(row["id"] for row in ours.collect()) == list(range(300))
+
+
+def test_a_cost_that_fails_leaves_the_rows_to_spark(spark):
+    rows = spark.range(0, 50, 1, 2)
+    failing = F.raise_error(F.lit("no cost")).cast("double")
+    ours = unskew.mapInArrow(rows, seen, SCHEMA, cost=failing, scheme="heavy-first")
+    assert ours.count() == 50
+
+
+def test_the_users_error_arrives_unchanged(spark):
+    def refuse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if 3 in batch.column("id").to_pylist():
+                raise ValueError("row 3 is unlucky")
+            yield batch
+
+    rows = with_costs(spark, [1.0, 2.0, 3.0, 400.0, 5.0], 2)
+    ours = unskew.mapInArrow(rows, refuse, rows.schema, cost="cost", scheme="heavy-first")
+    with pytest.raises(PythonException, match="ValueError: row 3 is unlucky"):
+        ours.collect()
+
+
+def test_mistakes_are_refused_before_any_row_moves(spark):
+    rows = spark.range(3).withColumn("text", F.lit("a"))
+
+    def mapped(**given):
+        return unskew.mapInArrow(rows, seen, SCHEMA, **given)
+
+    with pytest.raises(ParameterError, match="either cost"):
+        mapped()
+    with pytest.raises(ParameterError, match="either cost"):
+        mapped(cost="id", cost_key="id")
+    with pytest.raises(ParameterError, match="cost is string"):
+        mapped(cost="text")
+    with pytest.raises(UnknownNameError, match="did you mean 'id'"):
+        mapped(cost="idd")
+    with pytest.raises(AnalysisException):
+        mapped(cost=F.col("nowhere"))
+    with pytest.raises(ParameterError, match="give cost_key"):
+        mapped(cost="id", scheme="posg")
+    with pytest.raises(ParameterError, match="remember"):
+        mapped(cost="id", sketches="here.json")
+    with pytest.raises(ParameterError, match="name"):
+        mapped(cost="id", name="")
