@@ -61,26 +61,29 @@ def plain_rows(entities: DataFrame) -> list[Row]:
 def decision(request, monkeypatch) -> str:
     """Both ways on, whatever this machine's clock says."""
     forecast = BreakEven(request.param == "used", "the test says so")
-    monkeypatch.setattr("unskew._spark.verbs.map.break_even", lambda *args, **kwargs: forecast)
+    monkeypatch.setattr(
+        "unskew._spark.costs.learned_costs.break_even", lambda *args, **kwargs: forecast
+    )
     return str(request.param)
 
 
-def test_arrow_rows_are_those_of_plain_spark(entities, plain_rows, decision):
-    said: list[str] = []
-    ours = unskew.mapInArrow(
-        entities, doubled, SCHEMA, cost_key="entity", workers=3, say=said.append
-    )
+@pytest.fixture(params=["auto", "posg"])
+def scheme(request) -> str:
+    return str(request.param)
+
+
+def test_arrow_rows_are_those_of_plain_spark(entities, plain_rows, scheme):
+    ours = unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=3, scheme=scheme)
     assert ours.schema == entities.mapInArrow(doubled, SCHEMA).schema
     assert rows_of(ours) == plain_rows
-    assert said == [f"cost-aware scheduling {decision}: the test says so"]
 
 
-def test_pandas_rows_are_those_of_plain_spark(entities, decision):
+def test_pandas_rows_are_those_of_plain_spark(entities, scheme):
     def double(frames):
         for frame in frames:
             yield frame[frame["id"] % 5 > 0].assign(twice=lambda kept: kept["id"] * 2)
 
-    ours = unskew.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=3)
+    ours = unskew.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=3, scheme=scheme)
     plain = entities.mapInPandas(double, SCHEMA)
     assert ours.schema == plain.schema
     assert rows_of(ours) == rows_of(plain)
@@ -91,24 +94,22 @@ def test_pandas_columns_without_names_go_by_position(entities):
         for frame in frames:
             yield frame.assign(twice=frame["id"] * 2).set_axis([0, 1, 2], axis=1)
 
-    ours = unskew.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=2)
+    ours = unskew.mapInPandas(entities, double, SCHEMA, cost_key="entity", workers=2, scheme="posg")
     assert rows_of(ours) == rows_of(entities.mapInPandas(double, SCHEMA))
 
 
 def test_the_cost_key_may_be_an_expression_or_several_columns(entities, plain_rows):
     for key in (F.length("entity"), ["entity", "id"]):
-        ours = unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=key, workers=2)
+        ours = unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=key, workers=2, scheme="posg")
         assert rows_of(ours) == plain_rows
 
 
-def test_equal_rows_and_rows_behind_a_shuffle_all_arrive(spark, monkeypatch):
-    pays = BreakEven(True, "the test says so")
-    monkeypatch.setattr("unskew._spark.verbs.map.break_even", lambda *args, **kwargs: pays)
+def test_equal_rows_and_rows_behind_a_shuffle_all_arrive(spark):
     same = spark.range(0, 300, 1, 3).select(F.lit(7).alias("id"), F.lit("e0").alias("entity"))
     mixed = spark.range(0, 300, 1, 3).selectExpr("id % 11 id", "'e1' entity").repartition(4, "id")
     for rows in (same, mixed):
         rows = rows.select(F.col("id").cast("long"), "entity")
-        ours = unskew.mapInArrow(rows, doubled, SCHEMA, cost_key="entity", workers=3)
+        ours = unskew.mapInArrow(rows, doubled, SCHEMA, cost_key="entity", workers=3, scheme="posg")
         assert rows_of(ours) == rows_of(rows.mapInArrow(doubled, SCHEMA))
 
 
@@ -119,13 +120,14 @@ def test_rows_drawn_at_random_are_drawn_once(spark, tmp_path):
         yield from batches
 
     drawn = spark.range(0, 500, 1, 4).withColumn("u", F.rand())
-    ours = unskew.mapInArrow(drawn, seen, drawn.schema, cost_key="u", workers=2)
+    ours = unskew.mapInArrow(drawn, seen, drawn.schema, cost_key="u", workers=2, scheme="posg")
     assert sorted(row["id"] for row in ours.collect()) == list(range(500))
 
 
-def test_no_rows_at_all(spark, entities):
+def test_no_rows_at_all(entities, scheme):
     none = entities.filter("id < 0")
-    assert unskew.mapInArrow(none, doubled, SCHEMA, cost_key="entity", workers=2).collect() == []
+    ours = unskew.mapInArrow(none, doubled, SCHEMA, cost_key="entity", workers=2, scheme=scheme)
+    assert ours.collect() == []
 
 
 def test_a_function_that_keeps_no_row(entities):
@@ -133,10 +135,8 @@ def test_a_function_that_keeps_no_row(entities):
         for batch in batches:
             yield batch.slice(0, 0)
 
-    schema = entities.schema
-    assert (
-        unskew.mapInArrow(entities, nothing, schema, cost_key="entity", workers=2).collect() == []
-    )
+    given = {"cost_key": "entity", "workers": 2, "scheme": "posg"}
+    assert unskew.mapInArrow(entities, nothing, entities.schema, **given).collect() == []
 
 
 def test_required_columns_stay_required(entities):
@@ -145,7 +145,7 @@ def test_required_columns_stay_required(entities):
             yield batch.select(["id"])
 
     schema = StructType([StructField("id", LongType(), nullable=False)])
-    ours = unskew.mapInArrow(entities, ids, schema, cost_key="entity", workers=2)
+    ours = unskew.mapInArrow(entities, ids, schema, cost_key="entity", workers=2, scheme="posg")
     assert ours.schema == entities.mapInArrow(ids, schema).schema
 
 
@@ -159,7 +159,9 @@ def test_the_users_error_arrives_unchanged(entities):
     with pytest.raises(PythonException) as plain:
         entities.mapInArrow(refuse, entities.schema).collect()
     with pytest.raises(PythonException) as ours:
-        unskew.mapInArrow(entities, refuse, entities.schema, cost_key="entity", workers=2).collect()
+        unskew.mapInArrow(
+            entities, refuse, entities.schema, cost_key="entity", workers=2, scheme="posg"
+        ).collect()
     last = "ValueError: row 13 is unlucky"
     assert last in str(plain.value)
     assert last in str(ours.value)
@@ -174,9 +176,10 @@ def once_too_often(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             raise OSError("the service is not up yet")
 
 
-@pytest.mark.usefixtures("decision")
-def test_rows_of_tasks_that_are_tried_again_arrive_once(entities, plain_rows):
-    ours = unskew.mapInArrow(entities, once_too_often, SCHEMA, cost_key="entity", workers=3)
+def test_rows_of_tasks_that_are_tried_again_arrive_once(entities, plain_rows, scheme):
+    ours = unskew.mapInArrow(
+        entities, once_too_often, SCHEMA, cost_key="entity", workers=3, scheme=scheme
+    )
     assert rows_of(ours) == plain_rows
 
 
@@ -198,7 +201,7 @@ def test_mistakes_are_refused_before_any_row_moves(entities):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=0)
     with pytest.raises(ParameterError, match="streams"):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", sketches="here.json")
-    with pytest.raises(UnknownNameError, match="There are: auto, posg"):
+    with pytest.raises(UnknownNameError, match="There are: auto, heavy-first, posg"):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", scheme="pkg")
 
 

@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 
 from unskew_lab.benchmarks import (
+    costs,
     groups,
     planners,
-    posg,
     regret,
     routers,
     simulator,
@@ -31,13 +31,17 @@ class Asked:
     """A folder of real streams."""
     jobs: tuple[str, ...] = ()
     """Parts of the names of the jobs to run; all if there are none."""
+    seconds: float = 30.0
+    """Of work for each slot, where a benchmark draws rows of different costs."""
+    deals: int = 5
+    """How often it deals these rows to files at random."""
 
 
 ALL: dict[str, Callable[[Asked], Iterable[Measurement]]] = {
     "routers": lambda _: routers.run(),
     "simulator": lambda _: simulator.run(),
     "planners": lambda _: planners.run(),
-    "posg": lambda _: posg.run(),
+    "costs": lambda asked: costs.run(asked.jobs, asked.seconds, asked.deals),
     "groups": lambda _: groups.run(),
     "spark": lambda asked: chain(spark_overhead.run(), spark_gain.run(asked.data)),
     "regret": lambda asked: regret.run(asked.data, asked.jobs),

@@ -27,11 +27,20 @@ Data = Annotated[
 ]
 Jobs = Annotated[
     list[str] | None,
-    typer.Option(help="Only jobs of regret whose name holds this text; may be repeated."),
+    typer.Option(help="Only jobs of regret and costs whose name holds this text; may be repeated."),
 ]
+Seconds = Annotated[float, typer.Option(min=0.1, help="Work of each slot, for costs.")]
+Deals = Annotated[int, typer.Option(min=1, help="Random deals of the rows to files, for costs.")]
 
 
-def bench(name: Name = None, data: Data = None, jobs: Jobs = None, as_json: Json = False) -> None:
+def bench(
+    name: Name = None,
+    data: Data = None,
+    jobs: Jobs = None,
+    seconds: Seconds = 30.0,
+    deals: Deals = 5,
+    as_json: Json = False,
+) -> None:
     """Measure speed; every figure is a ratio to a baseline of the same run.
 
     Prints each figure as soon as it is measured, and a table of all at the end. Example:
@@ -45,7 +54,7 @@ def bench(name: Name = None, data: Data = None, jobs: Jobs = None, as_json: Json
     chosen = [name] if name else list(ALL)
     if not WITHOUT_SPARK.issuperset(chosen):
         check_extra("pyspark", "lab")
-    asked = Asked(data, tuple(jobs or ()))
+    asked = Asked(data, tuple(jobs or ()), seconds, deals)
     rows: list[Measurement] = []
     for each in chosen:
         with waiting(f"Measuring {each}") as say:

@@ -32,9 +32,9 @@ class CompletionTimes:
 
     def measure(self) -> Sequence[Row]:
         """One row per scheme."""
-        from unskew_lab.benchmarks import posg
+        from unskew_lab.cluster import posg_streams
 
-        found = posg.completion_times(running().spark, self.slots, KIND, self.batches)
+        found = posg_streams.completion_times(running().spark, self.slots, KIND, self.batches)
         return [
             {
                 "scheme": each.scheme,
@@ -56,9 +56,9 @@ class BatchTimes:
 
     def measure(self) -> Sequence[Row]:
         """A row per batch and scheme."""
-        from unskew_lab.benchmarks import posg
+        from unskew_lab.cluster import posg_streams
 
-        times_of = posg.batch_times(running().spark, self.slots, KIND, self.batches)
+        times_of = posg_streams.batch_times(running().spark, self.slots, KIND, self.batches)
         return [
             {"scheme": scheme, "batch": number, "seconds": seconds}
             for scheme, found in times_of.items()

@@ -44,6 +44,8 @@ class Input(NamedTuple):
     """Estimated by Spark, from sizes of files at last; None if it does not tell."""
     partitions: int | None
     row_bytes: float
+    repeats: bool = False
+    """Whether reading again surely gives the same rows: files or ranges, nothing left to chance."""
 
     @classmethod
     def of(cls, rows: DataFrame) -> Input:
@@ -57,7 +59,8 @@ class Input(NamedTuple):
         count = size / width if size < _UNKNOWN else None
         # A costly input may have to run in part to tell its partitions.
         partitions = int(query.toRdd().getNumPartitions()) if cheap else None
-        return cls(cheap, count, partitions, width)
+        repeats = cheap and query.analyzed().deterministic() and "InMemory" not in query.toString()
+        return cls(cheap, count, partitions, width, bool(repeats))
 
     def tasks_on(self, machine: Machine) -> int:
         """How many tasks to make of rows of which no more is known: more than slots for many."""

@@ -59,6 +59,6 @@ def _slots(session: SparkSession) -> int:
         return int(session.sparkContext.defaultParallelism)
     name = str(session.session_id)  # type: ignore[attr-defined]
     if name not in _asked:
-        ids = session.range(0, 1 << 16).agg(F.max(F.spark_partition_id()))
+        ids = session.range(0, 1 << 16).select(F.spark_partition_id().alias("id")).agg(F.max("id"))
         _asked[name] = int(ids.collect()[0][0]) + 1
     return _asked[name]

@@ -85,14 +85,16 @@ class MapQuestion:
         )
         if costs is None:
             return left("the costs of the rows are 0, or could not be added up")
-        return self._weighed(costs, max(source.partitions or 1, costs.partitions), source.row_bytes)
+        return self._weighed(costs, source)
 
-    def _weighed(self, measured: RowCosts, partitions: int, row_bytes: float) -> MapPlan:
+    def _weighed(self, measured: RowCosts, source: Input) -> MapPlan:
         slots = self.machine.slots
         costs, told = self._in_seconds(measured)
         # Rows that are a small part of a slot's share are level wherever they are.
         costs = costs.known(costs.total / slots / 16)
-        ways = MapJob(self.machine, costs, partitions, row_bytes).ways()
+        partitions = max(source.partitions or 1, costs.partitions)
+        job = MapJob(self.machine, costs, partitions, source.row_bytes, source.repeats)
+        ways = job.ways()
         stay = next(way for way in ways if way.name == AS_IS)
         moves = next(way for way in ways if way.by_cost)
         way = moves if self.always or moves.seconds < GAIN * stay.seconds else stay

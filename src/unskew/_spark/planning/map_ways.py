@@ -59,6 +59,8 @@ class MapJob:
     partitions: int
     """Of the input."""
     row_bytes: float
+    repeats: bool = True
+    """Whether the input may be read twice: once for heavy rows, once for all others."""
 
     def ways(self) -> list[MapWay]:
         """All ways, the quickest first; of those by cost only the best."""
@@ -76,7 +78,7 @@ class MapJob:
         counts = {int((self.costs.top > share / line).sum()) for line in LINES}
         for heavy in sorted(counts):
             ahead = self.costs.top[:heavy]
-            if heavy:
+            if heavy and self.repeats:
                 yield self._way(HEAVY_FIRST, np.append(ahead, self._in_place(heavy)), heavy)
             for more in CHUNKS:
                 chunks = more * self.machine.slots

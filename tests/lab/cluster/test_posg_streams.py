@@ -1,4 +1,4 @@
-"""The benchmark's own arithmetic: costs, and batches placed one after the other in virtual time."""
+"""The arithmetic of streams: costs, and batches placed one after the other in virtual time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from unskew_lab.benchmarks import posg
+from unskew_lab.cluster import posg_streams as posg
 
 
 def test_costs_are_those_it_names():
@@ -44,15 +44,3 @@ def test_a_batch_waits_for_its_rows_and_for_the_one_before(slow):
     within = (slow - 1) * seconds / 2
     assert found.mean == pytest.approx(seconds + late + within, rel=0.01)
     assert found.makespan == pytest.approx(slow * seconds * posg.BATCHES, rel=0.01)
-
-
-def test_ratios_below_one_favour_posg():
-    mine = posg.StreamTimes("posg", 1.0, 2.0, 0.1)
-    others = [
-        posg.StreamTimes("round robin", 2.0, 3.0, 0.1),
-        posg.StreamTimes("plain", 1.25, 2.0, 0.1),
-    ]
-    verb = posg.StreamTimes("which decides", 1.25, 2.0, 0.1)
-    rows = posg._rows("x", verb, mine, others)
-    assert rows[0].ratio == 0.5
-    assert (rows[-1].against, rows[-1].ratio, rows[-1].met) == ("plain", 1.0, True)

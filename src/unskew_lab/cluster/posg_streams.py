@@ -1,4 +1,4 @@
-"""Scheduling by cost on Spark, against round robin and against plain Spark.
+"""Streams of micro-batches whose rows differ in cost: POSG, round robin and plain Spark.
 
 Rows arrive at exactly the rate that all slots can serve, as in the paper, and wait until their
 batch is full; a batch starts when the one before has ended. Only the arrivals are virtual: batches
@@ -12,29 +12,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from unskew.kernels.cost_pair import Floats
-from unskew_lab.benchmarks.measuring import Measurement
-from unskew_lab.session import new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SLOTS = (2, 5, 10)
 ENTITIES = 2_000
 BATCHES, SECONDS = 6, 2.0
 """How many batches, and the seconds of work for each slot in one."""
 WARM = 2
 """Batches before those: the first starts Python workers and learns costs, the second routes."""
 SCHEMA = "id long, begun double, done double"
-
-OVER_ROUND_ROBIN = 1 / 1.25
-OVER_THE_BEST = 1 / 0.97
 
 
 def classes(entity: Floats) -> Floats:
@@ -113,23 +107,6 @@ class BatchedStream:
         )
 
 
-def run() -> Iterator[Measurement]:
-    """Both kinds of costs on 2, 5 and 10 slots."""
-    gains: list[float] = []
-    for slots in SLOTS:
-        spark = new_session(slots)
-        try:
-            for kind in COSTS:
-                verb, posg, *others = completion_times(spark, slots, kind)
-                yield from _rows(f"{kind}, {slots} slots", verb, posg, others)
-                gains.append(posg.mean / others[0].mean)
-        finally:
-            spark.stop()
-    mean = float(np.mean(gains))
-    name = "posg completion time, mean of all"
-    yield Measurement(name, 0.0, mean, "round robin", OVER_ROUND_ROBIN)
-
-
 def completion_times(
     spark: SparkSession, slots: int, kind: str, batches: int = BATCHES
 ) -> list[StreamTimes]:
@@ -155,24 +132,6 @@ def batch_times(spark: SparkSession, slots: int, kind: str, batches: int) -> dic
             seconds.append(max(row["done"] for row in done) - min(row["begun"] for row in done))
         found[scheme] = seconds
     return found
-
-
-def _rows(
-    what: str, verb: StreamTimes, posg: StreamTimes, others: Sequence[StreamTimes]
-) -> list[Measurement]:
-    """Scheduling by cost against each other scheme, and the verb as it decides against the best."""
-    rows = [
-        Measurement(f"posg {measure}, {what}", mine, mine / theirs, other.scheme, None)
-        for other in others
-        for measure, mine, theirs in (
-            ("completion time", posg.mean, other.mean),
-            ("makespan", posg.makespan, other.makespan),
-            ("fixed cost of a job", posg.overhead, other.overhead),
-        )
-    ]
-    best = min(others, key=lambda each: each.mean)
-    name = f"mapInArrow completion time, {what}, {verb.scheme}"
-    return [*rows, Measurement(name, verb.mean, verb.mean / best.mean, best.scheme, OVER_THE_BEST)]
 
 
 def _measured_cost(spark: SparkSession, slots: int, kind: str) -> float:
