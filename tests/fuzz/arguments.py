@@ -63,6 +63,8 @@ class Drawing:
     """How the key of a grouping is given."""
     columns: bool = False
     """Whether aggregates are Spark's own, which go with none in Python."""
+    cost: bool = False
+    """Whether rows have a cost, in place of a key of the cost."""
     prelude: str = ""
 
     @property
@@ -133,7 +135,8 @@ def _scheme(drawing: Drawing, call: int) -> Iterator[Argument]:
         return
     listed = literal_of(drawing.way.calls[call][1], "scheme")
     if listed:
-        yield _option("scheme", repr(draw.choice(listed)))
+        legal = [each for each in listed if not (drawing.cost and each == "posg")]
+        yield _option("scheme", repr(draw.choice(legal)))
         return
     need = "whole-key" if drawing.whole_keys else "mergeable"
     names = _legal(need, drawing.way.name == "join")
@@ -255,9 +258,24 @@ def _named(drawing: Drawing, call: int) -> Iterator[Argument]:
     drawing.prelude = drawing.prelude or aggregations.REFERENCE
 
 
+def _cost(drawing: Drawing, call: int) -> Iterator[Argument]:
+    drawing.cost = drawing.draw.random() < 0.5
+    hashed = "F.xxhash64(col(keys[0]))"
+    choices = [
+        hashed,
+        "F.length(col(keys[0]).cast('string'))",
+        f"F.when({hashed} % 5 == 0, float('inf')).when({hashed} % 5 == 1, float('nan'))",
+        f"F.pow(2.0, {hashed} % 20)",
+        "F.rand(7)",
+    ]
+    if drawing.cost:
+        yield Argument(f"cost={drawing.draw.choice(choices)}")
+
+
 def _cost_key(drawing: Drawing, call: int) -> Iterator[Argument]:
     choices = ["keys", "keys[0]", "F.xxhash64(col(keys[0]))"]
-    yield Argument(f"cost_key={drawing.draw.choice(choices)}")
+    if not drawing.cost:
+        yield Argument(f"cost_key={drawing.draw.choice(choices)}")
 
 
 def _always(*given: Argument) -> Callable[[Drawing, int], Iterator[Argument]]:
@@ -313,6 +331,7 @@ _RECIPES: dict[str, Callable[[Drawing, int], Iterator[Argument]]] = {
     "merge": _merge,
     "columns": _columns,
     "named": _named,
+    "cost": _cost,
     "cost_key": _cost_key,
     "name": _always(Argument("name='worker of row'")),
     "other": _other,

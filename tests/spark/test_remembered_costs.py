@@ -1,0 +1,106 @@
+"""Maps that remember what rows cost, from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+
+import unskew
+from unskew._spark.costs import known_costs
+from unskew._spark.planning.job_names import fingerprint, job_name
+from unskew._spark.planning.memory import Memory
+from unskew._spark.planning.work_record import WorkRecord
+from unskew.hashing import hash_keys
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = "id long, task int"
+
+
+def seen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    task = TaskContext.get().partitionId()  # type: ignore[union-attr]
+    for batch in batches:
+        tasks = pa.array([task] * batch.num_rows, pa.int32())
+        yield pa.record_batch({"id": batch.column("id"), "task": tasks})
+
+
+@pytest.fixture
+def memory(spark, tmp_path) -> Iterator[Memory]:
+    unskew.remember(tmp_path)
+    found = Memory.of(spark)
+    assert found is not None
+    yield found
+    unskew.remember(None)
+
+
+@pytest.fixture
+def rows(spark):
+    """One row of key h; all others of k0..k9."""
+    key = F.when(F.col("id") == 77, "h").otherwise(F.concat(F.lit("k"), F.col("id") % 10))
+    return spark.range(0, 100, 1, 3).withColumn("key", key)
+
+
+def test_costs_by_key_are_learned_by_one_run_and_used_by_the_next(memory, rows):
+    said: list[str] = []
+    given = {"cost_key": "key", "workers": 3, "name": "job", "say": said.append}
+    first = unskew.mapInArrow(rows, seen, SCHEMA, **given)
+    assert {row["task"] for row in first.collect()} == {0, 1, 2}
+    assert "not known yet; this run tells the next" in said[0]
+    job = job_name("job", "map", (), seen)
+    timed = memory.recall(job, fingerprint(seen))
+    assert timed is not None
+    assert timed.rows == 100
+    # What a slow function would have left there.
+    keys = hash_keys(pa.array(["h", *(f"k{number}" for number in range(10))]))
+    record = WorkRecord.of(
+        keys, np.array([1, *[10] * 10]), np.array([30.0, *[3.0] * 10]),
+        fingerprint=fingerprint(seen),
+    )  # fmt: skip
+    place = memory.start_run(job, fingerprint(seen), 1)
+    assert place is not None
+    place.write(record, 0, 0)
+    again = unskew.mapInArrow(rows, seen, SCHEMA, **given)
+    assert said[1].startswith("heavy first: ")
+    assert "earlier run" in said[1]
+    tasks = {row["id"]: row["task"] for row in again.collect()}
+    assert tasks[77] == 0
+    assert sorted(tasks) == list(range(100))
+    assert min(task for number, task in tasks.items() if number != 77) > 0
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_run_with_costs_tells_the_next_what_a_unit_takes(spark, monkeypatch):
+    monkeypatch.setattr(known_costs, "SHORT", 0.0)
+    rows = spark.range(0, 60, 1, 2).withColumn("cost", 1.0 + F.col("id") % 3)
+    said: list[str] = []
+    for verb in (unskew.mapInArrow, unskew.mapInPandas):
+        given = {"cost": "cost", "workers": 2, "name": verb.__name__, "say": said.append}
+        function = seen if verb is unskew.mapInArrow else lambda frames: frames
+        schema = SCHEMA if verb is unskew.mapInArrow else rows.schema
+        for _ in range(2):
+            assert verb(rows, function, schema, **given).count() == 60
+    assert ["an earlier run" in line for line in said] == [False, True, False, True]
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_short_job_is_left_to_spark(rows, monkeypatch):
+    monkeypatch.setattr(known_costs, "SHORT", 1e6)
+    said: list[str] = []
+    for _ in range(2):
+        mapped = unskew.mapInArrow(
+            rows, seen, SCHEMA, cost="id", workers=3, name="short", say=said.append
+        )
+        assert mapped.count() == 100
+    assert said[1].startswith("as is: an earlier run took")
+
+
+def test_without_a_memory_costs_by_key_stay_unknown(rows):
+    said: list[str] = []
+    mapped = unskew.mapInArrow(rows, seen, SCHEMA, cost_key="key", say=said.append)
+    assert mapped.count() == 100
+    assert "unskew.remember would keep it" in said[0]
