@@ -64,13 +64,15 @@ def pareto(heaviest: float) -> Callable[[int, float], Costs]:
 def lognormal(slots: int, seconds: float) -> Costs:
     """Log-normal with a sigma of 2.5; no row takes more than a slot's work."""
     costs = np.random.default_rng(7).lognormal(0.0, 2.5, ROWS * slots)
-    return np.minimum(costs * (slots * seconds / costs.sum()), seconds)
+    scaled: Costs = np.minimum(costs * (slots * seconds / costs.sum()), seconds)
+    return scaled
 
 
 def one_in_hundred(slots: int, seconds: float) -> Costs:
     """1 % of the rows cost 500 times as much as the others."""
     costs = np.where(np.arange(4 * ROWS * slots) % 100 == 0, 500.0, 1.0)
-    return costs * (slots * seconds / costs.sum())
+    scaled: Costs = costs * (slots * seconds / costs.sum())
+    return scaled
 
 
 def classes(slots: int, seconds: float) -> Costs:
