@@ -125,7 +125,7 @@ def test_heavy_rows_are_alone_and_in_front(spark, monkeypatch, chunks):
 
 
 def test_batches_of_costly_rows_are_small(spark, monkeypatch):
-    _only(monkeypatch, SLOTS)
+    _only(monkeypatch, 2 * SLOTS)
     rows = with_costs(spark, [100.0, *[1.0] * 50, *[8.0] * 40], 2)
     mapped = unskew.mapInArrow(rows, seen, SCHEMA, cost="cost", workers=SLOTS, scheme="heavy-first")
     beside = {row["id"]: row["beside"] for row in mapped.collect()}

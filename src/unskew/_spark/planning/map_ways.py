@@ -25,8 +25,8 @@ KNOWN = 8
 """Of the costliest rows so many for each slot are known one by one."""
 LINES = (2, 4, 8)
 """A row is heavy above such a part of a slot's share of all work."""
-CHUNKS = (1, 2, 4, 8)
-"""Chunks of light rows for each slot."""
+CHUNKS = (2, 4, 8)
+"""Chunks of light rows for each slot: more than one, since costs are estimates."""
 PLAIN = (4, 16)
 """Partitions for each slot, as users ask for them who know nothing of costs."""
 AS_IS = "as is"
