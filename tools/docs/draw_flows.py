@@ -131,11 +131,10 @@ FLOWS = {
     ),
     "enrich": Flow(
         (
-            _sources("rows", "rows", arrow="posg: least\nexpected work"),
-            _workers("look up: 25, 5 or 1 ms"),
-            _result("rows with the kind\nof their entity"),
+            _sources("documents", "documents", arrow="the longest\nalone and first"),
+            _workers("10 µs a character"),
+            _result("documents with\ntheir words"),
         ),
-        back=(1, 0, "measured milliseconds"),
     ),
 }
 

@@ -28,7 +28,7 @@ from unskew_lab.apps.placement import by_key
 SCHEMA = "document string, words int, characters int, task int"
 SECONDS = 10e-6
 """For each character."""
-BY_COST = ("auto", "heavy-first")
+BY_COST = "heavy-first"
 CLASSES = {"short": 0, "long": 10_000, "very long": 100_000}
 """By the least number of characters."""
 _DOCUMENTS = 480
@@ -52,11 +52,11 @@ def enrich(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         )
 
 
-def enriched(documents: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> DataFrame:
+def enriched(documents: DataFrame, scheme: Scheme = BY_COST, workers: int = 8) -> DataFrame:
     """The documents with their words; `task` and `characters` are for measuring."""
-    if scheme in BY_COST:
+    if scheme == BY_COST:
         mapped = unskew.mapInArrow(
-            documents, enrich, SCHEMA, cost=F.length("text"), workers=workers, scheme=scheme
+            documents, enrich, SCHEMA, cost=F.length("text"), workers=workers, scheme="heavy-first"
         )
         if not isinstance(mapped, DataFrame):
             raise ParameterError("enrich takes a batch; for streams see unskew.mapInArrow")
@@ -108,8 +108,8 @@ APP = App(
     key=("document",),
     columns=("document", "text"),
     need=unskew.Need.ANY_ROW,
-    schemes=("auto", "sg", "kg"),
-    names=("auto", "heavy-first", "sg", "kg"),
+    schemes=(BY_COST, "sg", "kg"),
+    names=(BY_COST, "sg", "kg"),
     generate=_random_documents,
     sleeps=True,
     prepare=lambda rows: rows.select(

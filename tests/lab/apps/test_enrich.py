@@ -34,7 +34,7 @@ def test_lost_rows_are_noticed(spark):
     plain = app.APP.reference(rows.drop("id"))
     answer = app.APP.run(rows.where("id > 0").drop("id"), "sg", 2)
     assert not app.APP.agrees(answer, plain)
-    right = app.APP.run(rows.drop("id"), "auto", 2)
+    right = app.APP.run(rows.drop("id"), app.BY_COST, 2)
     assert app.APP.agrees(right, plain)
     characters = sum(row["characters"] for row in right.rows)
     assert right.loads.sum() == pytest.approx(app.SECONDS * characters)

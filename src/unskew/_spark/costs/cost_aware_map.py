@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,10 +18,10 @@ from unskew._spark.costs.timer import ArrowBatches, BatchKind, PandasFrames, tim
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, check_rows
 from unskew._spark.frames.schemas import struct_of
+from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.side_jobs import observed
 from unskew._spark.routing.online import CostliestFirst, routed_by_task
 from unskew.errors import ParameterTypeError
-from unskew.kernels.cost_pair import Floats
 from unskew.partitioners import Proactive, ShuffleGrouping
 from unskew.partitioners.contract import check_workers
 from unskew.sketches.cost_pair import CostPair, CostShape
@@ -68,7 +67,7 @@ class CostAwareMap:
         if not callable(function):
             raise ParameterTypeError("func", function, "a function of an iterator of batches")
         parsed = struct_of(schema)
-        count = slots(rows) if workers is None else workers
+        count = Machine.of(rows.sparkSession).slots if workers is None else workers
         check_workers(count)
         costs = helper_name("costs", parsed.names)
         made = cls(function, parsed, form, cost_key, count, SHAPE, costs)
@@ -150,16 +149,6 @@ def _placed(rows: DataFrame, worker: Column, workers: int) -> DataFrame:
     return rows.withColumn(name, worker).repartitionById(workers, F.col(name)).drop(name)
 
 
-def slots(rows: DataFrame) -> int:
-    """How many tasks run at a time, as far as the session knows."""
-    spark = rows.sparkSession
-    try:
-        return int(spark.sparkContext.defaultParallelism)
-    except Exception:  # Connect has no context, and says so with an error of its own.
-        known = spark.conf.get("spark.default.parallelism", None)
-        return int(known or str(spark.conf.get("spark.sql.shuffle.partitions")))
-
-
 @dataclass(frozen=True, slots=True)
 class BreakEven:
     """Whether scheduling by cost pays, and why, in one sentence."""
@@ -186,7 +175,7 @@ def break_even(costs: JobCosts, workers: int, times: float = 1.0) -> BreakEven:
             f"the cost does not depend on the key: it explains {share:.0%} of the variance of "
             f"{costs.keys.size} timed rows",
         )
-    alone = makespan(costs.loads * times, workers)
+    alone = Machine(workers, workers).makespan(costs.loads * times)
     level = float(costs.loads.sum()) * times / workers
     rows = costs.rows * times
     left = float(costs.seconds.std()) * math.sqrt((1 - share) * rows / workers)
@@ -217,15 +206,3 @@ def explained(costs: JobCosts) -> float:
     if spread == 0.0:
         return 0.0
     return max(0.0, 1 - float(np.mean((seconds - pair.estimate(keys)) ** 2)) / spread)
-
-
-def makespan(loads: Floats, slots: int) -> float:
-    """When the last task ends if tasks start in order, each on the first free slot.
-
-    >>> makespan(np.array([3.0, 1.0, 1.0, 1.0]), slots=2)
-    3.0
-    """
-    free = [0.0] * slots
-    for load in loads.tolist():
-        heapq.heappushpop(free, free[0] + load)
-    return max(free)

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from unskew._spark.costs.heavy_first import heavy_first
 from unskew._spark.costs.parts import Form, InParts, MapFunction
 from unskew._spark.frames.helper_columns import helper_name
+from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew._spark.planning.cost_curve import CostCurve
 from unskew._spark.planning.job_names import fingerprint, job_name
 from unskew._spark.planning.machine import Machine
@@ -76,6 +77,8 @@ class KnownCosts:
         # No columns at all: Arrow would forget how many rows there are.
         cut = cut and bool(rows.columns)
         function = self.function
+        if plan.way.by_cost:
+            rows = in_fixed_order(rows)
         if cut:
             marks = self.cost if self.cost is not None else self.key_hash
             assert marks is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -15,8 +14,6 @@ from unskew.sketches.cost_pair import CostPair, CostShape
 
 SAMPLES = 256
 """Timed rows that a task sends unaggregated, to test the matrices on."""
-
-logger = logging.getLogger("unskew")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 
 from unskew._spark.frames.helper_columns import helper_name
+from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew._spark.planning.cost_curve import CostCurve
 from unskew._spark.planning.decision import PASS_SECONDS
 from unskew._spark.planning.input import Input
@@ -77,11 +78,13 @@ class MapQuestion:
         if not source.cheap:
             return left("the input is costly to compute, so that it is read once")
         most = min(KNOWN * self.machine.slots, MOST)
+        # As they will be placed: kept rows that are computed again may come in another order.
+        ordered = in_fixed_order(self.rows)
         costs = beside(
             self.rows.sparkSession,
             "costs of the rows",
             PASS_SECONDS,
-            lambda: measured_costs(self.rows, self.cost, most),
+            lambda: measured_costs(ordered, self.cost, most),
         )
         if costs is None:
             return left("the costs of the rows are 0, or could not be added up")

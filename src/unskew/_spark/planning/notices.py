@@ -65,7 +65,7 @@ def explain(result: DataFrame) -> None:
     if plan is None:
         raise ParameterError(
             "this DataFrame has no plan of unskew's; give what groupBy(...).applyInArrow, "
-            "applyInPandas or join returned, before anything is done with it"
+            "applyInPandas, mapInArrow or join returned, before anything is done with it"
         )
     plan.explain()
 

@@ -14,11 +14,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from unskew._spark.costs.cost_aware_map import slots
 from unskew._spark.frames.files import Files, check_classic
 from unskew._spark.frames.keys import check_rows
 from unskew._spark.monitoring.feeds import Feed, lines_feed, log_feed
 from unskew._spark.monitoring.progress import BatchProgress
+from unskew._spark.planning.machine import Machine
 from unskew._spark.stateful.batch_job import Sink
 from unskew._spark.stateful.config import Duration, StatefulConfig, StateSchema, micros
 from unskew._spark.stateful.controller import Cost, check_settings, planner_and_threshold
@@ -134,7 +134,7 @@ def stateful(
         raise ParameterError(f"merge_after={merge_after} must be at least 1 batch")
     check_settings(interval, window, cost, payback)
     planner, threshold = planner_and_threshold(rebalancer, theta, table_size)
-    count = slots(stream) if workers is None else workers
+    count = Machine.of(stream.sparkSession).slots if workers is None else workers
     check_workers(count)
     config = StatefulConfig(
         processor=processor if isinstance(processor, Processor) else FunctionProcessor(processor),
