@@ -132,18 +132,6 @@ def mapped_by_cost(rows):
     )
 
 
-def heavy_first(rows):
-    """Of kept rows, which are computed again, in another order, once their executor is lost."""
-    cost = F.when(F.col("id") % 500 == 7, 900.0).otherwise(1.0)
-    said = []
-    mapped = unskew.mapInArrow(
-        rows.persist(), same, rows.schema,
-        cost=cost, workers=WORKERS, scheme="heavy-first", say=said.append,
-    )  # fmt: skip
-    assert said[0].startswith("heavy first")
-    return mapped
-
-
 LOWERINGS = {
     "native, whole keys": placed("routing-table", "whole-key"),
     "native, split by content": placed("planned-split"),
@@ -157,7 +145,6 @@ LOWERINGS = {
     "split join": split_join("inner"),
     "split outer join": split_join("full"),
     "map by cost": mapped_by_cost,
-    "heavy rows first": heavy_first,
 }
 
 

@@ -151,20 +151,6 @@ def test_auto_moves_heavy_rows_and_leaves_equal_ones(spark, capsys):
     assert {row["task"] for row in mapped.collect()} == set(range(SLOTS))
 
 
-def test_kept_rows_are_placed_whatever_they_were_made_of(spark):
-    """Behind a shuffle rows come in any order; once kept, they are read at little cost."""
-    rows = with_costs(spark, [*[1.0] * 80, 300.0, 200.0], 3).repartition(3, "id").persist()
-    said: list[str] = []
-    try:
-        mapped = unskew.mapInArrow(rows, seen, SCHEMA, cost="cost", workers=2, say=said.append)
-        tasks = {row["id"]: row["task"] for row in mapped.collect()}
-    finally:
-        rows.unpersist()
-    assert said[0].startswith("heavy first")
-    assert sorted(tasks) == list(range(82))
-    assert (tasks[80], tasks[81]) == (0, 1)
-
-
 @pytest.mark.classic("counts in an accumulator")
 def test_an_input_that_is_more_than_a_scan_is_read_once(spark):
     said: list[str] = []
