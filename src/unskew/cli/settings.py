@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from unskew.errors import ParameterError
-from unskew.partitioners import ConsistentGrouping, Partitioner, scheme_named
+from unskew.partitioners import PLANNED, ConsistentGrouping, Partitioner, scheme_named
 from unskew.partitioners.contract import check_workers
 from unskew.partitioners.serialization import build
 from unskew.partitioners.serialization import parse_settings as parse_fields
@@ -45,6 +45,19 @@ def partitioner_for(
         counts = KeyCounts.of(stream.chunks())
         partitioner = dataclasses.replace(partitioner, counts=counts)  # type: ignore[type-var]
     return partitioner
+
+
+def scheme_from(
+    scheme: str, workers: int, settings: dict[str, str]
+) -> tuple[str | Partitioner, dict[str, Any]]:
+    """What `unskew.plan` takes: a scheme with its settings, and those of the plan made for it."""
+    if scheme not in ("auto", *PLANNED):
+        return build(scheme, workers, settings), {}
+    from unskew._spark.planning.settings import PlanSettings
+
+    values = parse_fields(scheme, PlanSettings, settings)
+    PlanSettings.of(values, workers)
+    return scheme, values
 
 
 def wants_counts(scheme: str) -> bool:

@@ -125,8 +125,8 @@ def simulate(
     for name, value in result.items():
         table.add_row(name, figure(value))
     console.print(table)
-    if partitioner.scheme == "cg" and not machines:
-        console.print("Without queues nobody signals: this is porc over virtual workers.")
+    if partitioner.without_feedback and not machines:
+        console.print(f"Without queues nobody signals: this is {partitioner.without_feedback}.")
 
 
 simulate.__doc__ = f"{simulate.__doc__}\n{EXAMPLES}"

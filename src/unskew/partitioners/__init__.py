@@ -81,18 +81,27 @@ PLANNED = tuple(name for name, kind in ALL.items() if kind.uses_frequencies)
 them."""
 
 
-def check_legal(scheme: str, need: Need | str) -> None:
+def legal_for(need: Need) -> list[str]:
+    """The schemes that give the guarantee, and whose sources need not share a router."""
+    return [name for name in ALL if need_of(name).keeps(need) and not _coordinated(name)]
+
+
+def check_legal(scheme: str | Partitioner, need: Need | str) -> None:
     """Raise `NeedError` unless the scheme gives the guarantee that the work needs.
 
-    The error names the schemes that do and whose sources need not share a router.
+    The settings of a partitioner may make it stronger than its scheme is.
 
     >>> check_legal("pkg", "mergeable")
+    >>> check_legal(PartialKey(workers=8, choices=1), "whole-key")
     """
     wanted = need_named(need)
-    if not need_of(scheme).keeps(wanted):
-        legal = [name for name in ALL if need_of(name).keeps(wanted) and not _coordinated(name)]
+    name, given = (
+        (scheme, need_of(scheme)) if isinstance(scheme, str) else (scheme.scheme, scheme.need)
+    )
+    if not given.keeps(wanted):
         raise NeedError(
-            f"{scheme} does not guarantee {wanted.value}; these schemes do: {', '.join(legal)}"
+            f"{name} does not guarantee {wanted.value}; these schemes do: "
+            f"{', '.join(legal_for(wanted))}"
         )
 
 
@@ -129,6 +138,7 @@ __all__ = [
     "WeightedGrouping",
     "WorkerReport",
     "check_legal",
+    "legal_for",
     "need_of",
     "scheme_named",
 ]

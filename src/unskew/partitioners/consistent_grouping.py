@@ -107,6 +107,16 @@ class ConsistentGrouping(ArrayValue, PartitionerBase):
         """A key hot enough spreads over all workers."""
         return self.workers
 
+    @property
+    def feedback_settings(self) -> frozenset[str]:
+        """How signals are answered."""
+        return frozenset({"probing", "eager"})
+
+    @property
+    def without_feedback(self) -> str:
+        """Nobody is busy or idle: no virtual worker moves."""
+        return "porc over virtual workers"
+
     def forgetting(self) -> ConsistentGrouping:
         """The same with a window of a few rows per virtual worker: for machines that differ."""
         return replace(self, window=_ROWS_A_WINDOW * self.workers * self.virtual)

@@ -140,6 +140,16 @@ class Partitioner(Protocol):
         ...
 
     @property
+    def feedback_settings(self) -> frozenset[str]:
+        """The settings that have no effect unless workers report to the routers."""
+        ...
+
+    @property
+    def without_feedback(self) -> str:
+        """What the scheme is where no worker reports, in words; empty if it needs no reports."""
+        ...
+
+    @property
     def static(self) -> StaticRoutes | None:
         """The routes as plain data, if the scheme does not learn as it routes."""
         ...
@@ -169,6 +179,16 @@ class PartitionerBase:
     def report_every(self) -> int | None:
         """After how many messages of the whole stream the routers ask for the true loads."""
         return None
+
+    @property
+    def feedback_settings(self) -> frozenset[str]:
+        """The settings that have no effect unless workers report to the routers."""
+        return frozenset()
+
+    @property
+    def without_feedback(self) -> str:
+        """What the scheme is where no worker reports, in words; empty if it needs no reports."""
+        return ""
 
     @property
     def static(self) -> StaticRoutes | None:

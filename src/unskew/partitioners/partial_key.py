@@ -81,6 +81,11 @@ class PartialKey(PartitionerBase):
         """The probing period."""
         return self.period if self.estimate == "probing" else None
 
+    @property
+    def feedback_settings(self) -> frozenset[str]:
+        """The period says when loads are reported."""
+        return frozenset({"period"})
+
     def router(self, source: int = 0, sources: int = 1) -> PartialKeyRouter:
         """Start the memory of one source: a load per worker."""
         choices = self.max_replicas if self.distinct else self.choices

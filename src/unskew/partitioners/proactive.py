@@ -116,6 +116,17 @@ class Proactive(PartitionerBase):
         """A key may be anywhere."""
         return self.workers
 
+    @property
+    def feedback_settings(self) -> frozenset[str]:
+        """When costs are reported and asked for; without any costs, the matrices' shape too."""
+        asking = frozenset({"window", "tolerance", "clock", "resync"})
+        return asking if self.learned is not None else asking | {"epsilon", "delta", "seed"}
+
+    @property
+    def without_feedback(self) -> str:
+        """Costs that were not learned before stay unknown."""
+        return "" if self.learned is not None else "round robin"
+
     def tracker(self, worker: int) -> CostTracker:
         """Start the memory of one worker."""
         return CostTracker(worker, self.window, self.tolerance, self.shape)

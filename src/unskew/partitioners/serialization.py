@@ -14,6 +14,7 @@ from unskew.checking import alternatives, array_scalar, check_value, field_types
 from unskew.errors import ParameterError, ParameterTypeError, UnknownNameError
 from unskew.partitioners import scheme_named
 from unskew.partitioners.contract import Partitioner
+from unskew.partitioners.settings import described
 
 
 def to_json(partitioner: Partitioner) -> str:
@@ -52,9 +53,8 @@ def build(scheme: str, workers: int, settings: Mapping[str, str] | None = None) 
     >>> build("pkg", workers=8, settings={"choices": "3"}).choices
     3
     """
-    kind = scheme_named(scheme)
-    values = parse_settings(scheme, kind, settings or {}, fixed=("workers",))
-    return kind(workers=workers, **values)  # type: ignore[call-arg]
+    values = parse_settings(scheme, scheme_named(scheme), settings or {}, fixed=("workers",))
+    return described(scheme, workers, values)
 
 
 def parse_settings(
@@ -81,12 +81,21 @@ def _parse(name: str, text: str, hint: Any) -> Any:
                 continue
         if kind is str or typing.get_origin(kind) is typing.Literal:
             return text
+        if array_scalar(kind) is not None:
+            try:
+                return np.array(text.split(","), dtype=array_scalar(kind))
+            except (ValueError, OverflowError):
+                continue
     raise ParameterError(f"{name}={text!r} cannot be read as {_describe(hint)}")
 
 
 def _describe(hint: Any) -> str:
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
-    words = [names[kind] for kind in alternatives(hint) if kind in names]
+    words = [
+        "numbers such as 1,1,3" if array_scalar(kind) is not None else names[kind]
+        for kind in alternatives(hint)
+        if kind in names or array_scalar(kind) is not None
+    ]
     return " or ".join(words) or "text; set it from Python"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from unskew.partitioners.routing_table import RoutingTable
 from unskew.rebalancing.rebalance import Rebalance
 from unskew.rebalancing.statistics import KeyStatistics
 
 
+@runtime_checkable
 class Rebalancer(Protocol):
     """A frozen dataclass whose fields are its settings, all with a default."""
 

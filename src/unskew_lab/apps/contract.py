@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 import unskew
+from unskew.partitioners import Partitioner
 from unskew.streaming import BatchProgress
 from unskew_lab.apps.replaying import Replay
 
-Scheme: TypeAlias = str | unskew.Plan
+Scheme: TypeAlias = str | Partitioner | unskew.Plan
 Figure: TypeAlias = int | float | str | bool
 
 
@@ -54,8 +55,8 @@ class App:
     """Whether an answer is what the reference says it must be."""
     run: Callable[[DataFrame, Scheme, int], Answer] | None = None
     """On prepared rows, by a scheme, on so many workers."""
-    stream: Callable[[Replay, Scheme, int], Answer] | None = None
-    """The same on a stream of prepared rows."""
+    stream: Callable[[Replay, Any, int], Answer] | None = None
+    """The same on a stream of prepared rows; with keyed state the scheme is a planner."""
     batches: int = 0
     """Into how many micro-batches rows are cut unless the user says; 0 for apps that `run`."""
     sleeps: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unskew.errors import ParameterError
-from unskew.rebalancing import ALL
+from unskew.rebalancing import ALL, Rebalancer
 from unskew.streaming import BatchProgress, Sink, StatefulStream
 from unskew_lab.apps.contract import Scheme
 
@@ -12,13 +12,15 @@ SCHEMES = (HASHED, *ALL)
 """By hash, or by a table that one of the planners updates between batches."""
 
 
-def rebalancer_of(scheme: Scheme) -> str | None:
+def rebalancer_of(scheme: Scheme | Rebalancer) -> str | Rebalancer | None:
     """The scheme as the `rebalancer` of `unskew.streaming.stateful`."""
-    if not isinstance(scheme, str):
+    if isinstance(scheme, str):
+        return None if scheme == HASHED else scheme
+    if not isinstance(scheme, Rebalancer):
         raise ParameterError(
             f"an app with keyed state plans while it runs; give one of {', '.join(SCHEMES)}"
         )
-    return None if scheme == HASHED else scheme
+    return scheme
 
 
 def run_to_end(stream: StatefulStream, sink: Sink | str) -> list[BatchProgress]:

@@ -14,7 +14,9 @@ def prepare_scheme(rows: DataFrame, key: str, scheme: Scheme, workers: int) -> t
     """The scheme, with its plan made from `rows` if it needs one, and the most workers of a key."""
     if isinstance(scheme, str) and scheme in ("auto", *PLANNED):
         scheme = unskew.plan(rows, key, workers, need="any-row", scheme=scheme)
-    partitioner = build(scheme, workers) if isinstance(scheme, str) else scheme.partitioner
+    if isinstance(scheme, unskew.Plan):
+        return scheme, scheme.partitioner.max_replicas
+    partitioner = build(scheme, workers) if isinstance(scheme, str) else scheme
     return scheme, partitioner.max_replicas
 
 

@@ -16,7 +16,9 @@ from pyspark.sql import functions as F
 import unskew
 from unskew.metrics import max_over_mean
 from unskew.partitioners import PLANNED
-from unskew_lab.apps.contract import Answer, App, Scheme
+from unskew.rebalancing import Rebalancer
+from unskew_lab.apps.asking import Asked
+from unskew_lab.apps.contract import Answer, App
 from unskew_lab.apps.replaying import Replay, balance
 
 SHOWN = 10
@@ -93,17 +95,19 @@ class Runner:
         _, seconds = _timed(lambda: self.app.reference(self.prepared))
         self.reference_seconds = min(self.reference_seconds, seconds)
 
-    def run(self, scheme: str) -> Run:
+    def run(self, scheme: str | Asked) -> Run:
         """Run the app by one scheme."""
+        asked = Asked.of(self.app, scheme, {}, self.workers) if isinstance(scheme, str) else scheme
+        planned = asked.name in ("auto", *PLANNED)
         answer, seconds = _timed(
-            lambda: self._answer(self._plan(scheme) if scheme in ("auto", *PLANNED) else scheme)
+            lambda: self._answer(self._plan(asked) if planned else asked.scheme)
         )
-        even, replicas = self._balance(answer, scheme)
+        even, replicas = self._balance(answer, asked)
         took = [each.seconds for each in answer.batches]
         moves = any(each.table_size is not None for each in answer.batches)
         return Run(
             app=self.app.name,
-            scheme=scheme,
+            scheme=asked.name,
             workers=self.workers,
             rows=self.rows,
             seconds=seconds,
@@ -119,30 +123,37 @@ class Runner:
             answer=answer,
         )
 
-    def _answer(self, scheme: Scheme) -> Answer:
+    def _answer(self, scheme: Any) -> Answer:
         if self.replay is not None:
             assert self.app.stream is not None
             return self.app.stream(self.replay, scheme, self.workers)
         assert self.app.run is not None
         return self.app.run(self.prepared, scheme, self.workers)
 
-    def _plan(self, scheme: str) -> unskew.Plan:
-        app = self.app
-        return unskew.plan(self.routed, app.key, self.workers, need=app.need, scheme=scheme)
+    def _plan(self, asked: Asked) -> unskew.Plan:
+        assert not isinstance(asked.scheme, Rebalancer)  # Apps with state report their balance.
+        return unskew.plan(
+            self.routed,
+            self.app.key,
+            self.workers,
+            need=self.app.need,
+            scheme=asked.scheme,
+            **asked.settings,
+        )
 
-    def _balance(self, answer: Answer, scheme: str) -> tuple[float, int]:
+    def _balance(self, answer: Answer, asked: Asked) -> tuple[float, int]:
         """Max/mean and replicas, as the app measured them or from an extra pass."""
         if answer.batches:
             pairs = [each.replicas or 0 for each in answer.batches]
             return balance(answer.batches), round(sum(pairs) / len(pairs))
         loads, replicas = answer.loads, answer.replicas
         if loads is None or replicas is None:
-            loads, replicas = self._spread(scheme)
+            loads, replicas = self._spread(asked)
         return max_over_mean(loads), replicas
 
-    def _spread(self, scheme: str) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
+    def _spread(self, asked: Asked) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
         """Rows on each worker and (worker, key) pairs, from an extra pass that is not timed."""
-        routed = self._plan(scheme).with_worker(self.routed)
+        routed = self._plan(asked).with_worker(self.routed)
         worker = routed.columns[-1]
         pairs = routed.groupBy(worker, *self.app.key).agg(F.count(F.lit(1)).alias("rows"))
         each = pairs.groupBy(worker).agg(F.sum("rows").alias("rows"), F.count("*").alias("pairs"))

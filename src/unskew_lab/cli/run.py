@@ -20,7 +20,6 @@ from unskew.cli.spark_progress import spark_bar
 from unskew.cli.tables import check_file, read_table, renamed
 from unskew.cli.terminal import console, print_json, waiting
 from unskew.errors import InputError, ParameterError, UnknownNameError
-from unskew.partitioners import check_legal
 from unskew.partitioners.contract import check_workers
 from unskew_lab.apps import ALL, load
 from unskew_lab.cli.run_tables import show
@@ -28,6 +27,7 @@ from unskew_lab.cli.run_tables import show
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from unskew_lab.apps.asking import Asked
     from unskew_lab.apps.contract import App
     from unskew_lab.apps.running import Run, Runner
 
@@ -56,6 +56,14 @@ Compare = Annotated[
     bool,
     typer.Option("--compare", help="Run several schemes, each twice; the faster run counts."),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the scheme, such as choices=5 for pkg; repeat it for several.",
+    ),
+]
 Batches = Annotated[
     int | None,
     typer.Option(help="Number of micro-batches, for apps that run on a stream."),
@@ -72,6 +80,7 @@ def run(
     column: Columns = None,
     scheme: Scheme = None,
     workers: Workers = 8,
+    settings: Settings = None,
     batches: Batches = None,
     compare: Compare = False,
     as_json: Json = False,
@@ -81,6 +90,8 @@ def run(
     Examples:
 
       unskew run wordcount --input book.txt --scheme pkg
+
+      unskew run wordcount --scheme pkg --set choices=5
 
       unskew run in-degree --input edges.parquet --column target=key --compare
 
@@ -92,16 +103,19 @@ def run(
     check_workers(workers)
     if compare and scheme is not None:
         raise ParameterError(f"--compare chooses the schemes; remove --scheme {scheme}")
+    wanted = parse_settings(settings or [])
+    if compare and wanted:
+        raise ParameterError("--compare runs every scheme as it is; remove --set")
     names = parse_settings(column or [], "--column", "text=body")
     if input_path is not None:
         check_file(input_path, lines=True)
     app = load(name)
     known = (*app.columns, *app.optional)
-    for wanted in names:
-        if wanted not in known:
-            raise UnknownNameError(f"column of {name}", wanted, known)
-    first = app.schemes[0] if scheme is None else scheme
-    schemes = app.schemes if compare else (_legal(app, first),)
+    for each in names:
+        if each not in known:
+            raise UnknownNameError(f"column of {name}", each, known)
+    listed = app.schemes if compare else (app.schemes[0] if scheme is None else scheme,)
+    schemes = _asked(app, listed, wanted, workers)
     logging.getLogger("unskew").setLevel(logging.ERROR)  # the tables show what the log would
     runs = _runs(app, input_path, names, schemes, workers, _cut(app, batches))
     found = [each.as_dict() for each in runs]
@@ -112,13 +126,10 @@ def run(
     sys.stdout.flush()
 
 
-def _legal(app: App, scheme: str) -> str:
-    if app.names:
-        if scheme not in app.names:
-            raise UnknownNameError("scheme", scheme, app.names)
-    elif scheme != "auto":
-        check_legal(scheme, app.need)
-    return scheme
+def _asked(app: App, schemes: Sequence[str], settings: dict[str, str], workers: int) -> list[Asked]:
+    from unskew_lab.apps.asking import Asked
+
+    return [Asked.of(app, each, settings, workers) for each in schemes]
 
 
 def _cut(app: App, batches: int | None) -> int:
@@ -135,7 +146,7 @@ def _runs(
     app: App,
     path: Path | None,
     names: Mapping[str, str],
-    schemes: Sequence[str],
+    schemes: Sequence[Asked],
     workers: int,
     batches: int,
 ) -> list[Run]:
@@ -150,17 +161,17 @@ def _runs(
         with spark_bar("Reading, and the reference", spark):
             runner = Runner(app, rows, workers, batches, Path(scratch))
         if len(schemes) == 1:
-            with spark_bar(schemes[0], spark):
+            with spark_bar(schemes[0].name, spark):
                 return [runner.run(schemes[0])]
         return _best_of_two(runner, spark, schemes)
 
 
-def _best_of_two(runner: Runner, spark: SparkSession, schemes: Sequence[str]) -> list[Run]:
+def _best_of_two(runner: Runner, spark: SparkSession, schemes: Sequence[Asked]) -> list[Run]:
     """Run all schemes, then all in reverse order: the first ones find Spark cold."""
-    runs: dict[str, list[Run]] = {scheme: [] for scheme in schemes}
-    for number, scheme in enumerate([*schemes, *reversed(schemes)], 1):
-        with spark_bar(f"{scheme} ({number} of {2 * len(schemes)})", spark):
-            runs[scheme].append(runner.run(scheme))
+    runs: dict[str, list[Run]] = {asked.name: [] for asked in schemes}
+    for number, asked in enumerate([*schemes, *reversed(schemes)], 1):
+        with spark_bar(f"{asked.name} ({number} of {2 * len(schemes)})", spark):
+            runs[asked.name].append(runner.run(asked))
     with spark_bar("The reference once more", spark):
         runner.time_reference_again()
     chosen = (min(each, key=_wrong_or_quickest) for each in runs.values())

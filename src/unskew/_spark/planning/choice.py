@@ -87,9 +87,21 @@ def route_for(
     in_order = is_replayable(rows)
     if noisy and in_order:
         return Route.of(partitioner, "online"), counted
+    return Route.of(partitioner, "native", _draw(rows, key, in_order)), drawn
+
+
+def unmeasured_route(rows: DataFrame, key: KeyColumns, partitioner: Partitioner) -> Route:
+    """The route of a partitioner that is given whole; native where possible."""
+    route = Route.of(partitioner)
+    static = partitioner.static
+    if route.lowering == "online" or static is None or not static.cut.size:
+        return route
+    return Route.of(partitioner, "native", _draw(rows, key, is_replayable(rows)))
+
+
+def _draw(rows: DataFrame, key: KeyColumns, in_order: bool) -> Draw:
     alike = set(rows.columns) <= set(key.column_names)
-    draw: Draw = "position" if in_order or alike else "content"
-    return Route.of(partitioner, "native", draw), drawn
+    return "position" if in_order or alike else "content"
 
 
 def whole_keys(profile: KeyProfile, settings: PlanSettings) -> RoutingTable:

@@ -24,14 +24,14 @@ from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
-from unskew._spark.planning.request import MEASURED, RoutingRequest
+from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.planning.scheme import requested
 from unskew._spark.planning.side_jobs import beside
 from unskew._spark.planning.skew_join import SkewJoin
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
 from unskew._spark.routing.route import Route
 from unskew.errors import NeedError
 from unskew.partitioners import PlannedSplit
-from unskew.partitioners.serialization import build
 
 FIRST = 2000
 """Rows of each side that tell whether the result is far larger than both: a task of each."""
@@ -59,8 +59,8 @@ class JoinQuestion:
             return self._alike(scheme.route, "a plan made before")
         if scheme == COPY:
             return self._copied()
-        if scheme not in MEASURED:
-            return self._alike(Route.of(build(scheme, self.left.workers)), "requested")
+        if not isinstance(scheme, str):
+            return self._alike(Route.of(scheme), requested(scheme))
         if scheme == "auto" and self.left.settings.capacities is None:
             return self._weighed()
         profiles = self._profiles(self.left.workers)

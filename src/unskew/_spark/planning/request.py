@@ -10,22 +10,26 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField
 
 from unskew._spark.frames.keys import KeyColumns, place_of
-from unskew._spark.planning.choice import choose, route_for
+from unskew._spark.planning.choice import Choice, choose, route_for, unmeasured_route
 from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.own_call import NO_KEY
 from unskew._spark.planning.plan import Plan
+from unskew._spark.planning.scheme import (
+    MEASURED,
+    Scheme,
+    check_need_of,
+    check_reports,
+    checked_workers,
+    requested,
+    with_settings,
+)
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
 from unskew._spark.routing.route import IN_PLACE, Route
-from unskew.errors import KeyTypeError, NeedError, ParameterError, ParameterTypeError
-from unskew.partitioners import PLANNED, Need, check_legal
-from unskew.partitioners.contract import check_workers, need_named
-from unskew.partitioners.serialization import build
-from unskew.partitioners.split_planning import TABLE
-
-MEASURED = ("auto", *PLANNED)
-"""Schemes that are made from the frequencies of the keys."""
+from unskew.errors import KeyTypeError
+from unskew.partitioners import Need, Partitioner
+from unskew.partitioners.contract import need_named
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,9 +45,11 @@ class RoutingRequest:
     """The user's columns."""
     key: KeyColumns
     need: Need
-    scheme: str | Plan
+    scheme: Scheme
+    """A name only if a plan is to be made for it, or if rows stay where they are."""
     workers: int
     settings: PlanSettings
+    """Of the plan; those of a scheme are in its partitioner."""
     given: Mapping[str, Any]
     """Workers, scheme and settings as the user gave them."""
 
@@ -55,37 +61,34 @@ class RoutingRequest:
         *,
         need: Need,
         workers: int | None = None,
-        scheme: str | Plan = "auto",
+        scheme: Scheme = "auto",
         settings: Mapping[str, Any] | None = None,
+        measured: bool = False,
     ) -> RoutingRequest:
         """Check everything that can be checked before a job runs.
 
-        Columns behind the user's are a resolved key's, see `resolve_key`.
+        Columns behind the user's are a resolved key's, see `resolve_key`. `measured` if the keys
+        are counted whatever the scheme is.
         """
         columns = key if isinstance(key, KeyColumns) else KeyColumns.of(rows, key)
         settings = settings or {}
-        if not isinstance(scheme, str | Plan):
-            raise ParameterTypeError("scheme", scheme, "the name of a scheme or a Plan")
-        if isinstance(scheme, Plan):
-            _check_workers_of(scheme, workers)
-            _check_settings_of(scheme, settings)
-            scheme.check_key(columns)
+        count = checked_workers(scheme, workers)
+        if count is None:
+            count = int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+        asked, checked = with_settings(scheme, count, settings, measured)
+        if isinstance(asked, Plan):
+            asked.check_key(columns)
+        elif not isinstance(asked, str) and not rows.isStreaming:
+            check_reports(asked)
         given = {**settings, "workers": workers, "scheme": scheme}
-        count = _workers(rows, scheme, workers)
-        checked = PlanSettings.of({} if isinstance(scheme, Plan) else settings, count)
         own = [
             name for name in rows.columns if not columns.shown or name not in columns.column_names
         ]
-        return cls(rows, tuple(own), columns, need, scheme, count, checked, given).needing(need)
+        return cls(rows, tuple(own), columns, need, asked, count, checked, given).needing(need)
 
     def needing(self, need: Need) -> RoutingRequest:
         """The same request for work that needs `need`; raises if its scheme is illegal there."""
-        if isinstance(self.scheme, Plan):
-            _check_need_of(self.scheme, need)
-        elif self.scheme == IN_PLACE:
-            _check_parts_may_merge(need)
-        elif self.scheme != "auto":
-            check_legal(self.scheme, need)
+        check_need_of(self.scheme, need)
         return replace(self, need=need)
 
     def on(self, rows: DataFrame) -> RoutingRequest:
@@ -114,14 +117,20 @@ class RoutingRequest:
             return self.left_to_spark(NO_KEY)
         if self.scheme == IN_PLACE:
             return self.made(Route.in_place(self.workers), "requested")
-        if self.scheme not in MEASURED:
-            return self._unmeasured(self.scheme)
-        return self.plan_from(self.profile())
+        if self.scheme in MEASURED:
+            return self.plan_from(self.profile())
+        assert not isinstance(self.scheme, str)
+        route = unmeasured_route(self.rows, self.key, self.scheme)
+        return self.made(route, requested(self.scheme))
 
     def plan_from(self, profile: KeyProfile) -> Plan:
         """Decide from statistics."""
-        assert isinstance(self.scheme, str)
-        choice = choose(profile, self.need, self.scheme, self.settings)
+        assert not isinstance(self.scheme, Plan)
+        choice = (
+            choose(profile, self.need, self.scheme, self.settings)
+            if isinstance(self.scheme, str)
+            else Choice(self.scheme, requested(self.scheme))
+        )
         route, expected = route_for(
             self.rows, self.key, profile, choice.partitioner, self.settings.capacities
         )
@@ -138,9 +147,6 @@ class RoutingRequest:
         tell(f"plain Spark: {why}")
         return self.made(Route.to_spark(self.workers), why)
 
-    def _unmeasured(self, scheme: str) -> Plan:
-        return self.made(Route.of(build(scheme, self.workers)), "requested")
-
     def made(self, route: Route, why: str, *measured: Any) -> Plan:
         """The plan of a route."""
         types = tuple(field.dataType.simpleString() for field in self.key.fields)
@@ -151,7 +157,7 @@ class RoutingRequest:
 def plan_pair(left: RoutingRequest, right: RoutingRequest) -> Plan:
     """One plan for whole keys of both sides, made from the rows of both."""
     check_same_types(left.key, right.key)
-    if isinstance(left.scheme, Plan) or left.scheme not in MEASURED or not left.key.fields:
+    if left.scheme not in MEASURED or not left.key.fields:
         return left.plan()
     # The right side was given no workers or settings of its own.
     right = replace(right, workers=left.workers, settings=left.settings)
@@ -173,11 +179,8 @@ def plan(
     workers: int | None = None,
     *,
     need: Need | str = Need.MERGEABLE,
-    scheme: str = "auto",
-    capacities: Sequence[float] | None = None,
-    epsilon: float = 0.005,
-    table: int = TABLE,
-    sample: float | None = None,
+    scheme: str | Partitioner = "auto",
+    **settings: Any,
 ) -> Plan:
     """Measure the keys of `rows` in one pass and decide how to spread them over `workers`.
 
@@ -191,73 +194,31 @@ def plan(
         How many partitions there will be; the shuffle partitions of the session if not given.
     need : Need or {"whole-key", "mergeable", "any-row"}
         What the work needs of the rows of one key; schemes that do not guarantee it are refused.
-    scheme : str
-        The name of a scheme; "auto" picks by need and skew, and gives the reason.
-    capacities : list of float, optional
-        The relative speed of each worker; all alike if not given.
-    epsilon : float
-        By how much a worker may exceed its fair share.
-    table : int
-        The most keys that are routed by name; all others go by their hash.
-    sample : float, optional
-        Share of the rows to read, above 0 and at most 1; all if not given.
+    scheme : str or Partitioner
+        The name of a scheme, or one with its settings, `PartialKey(workers=8, choices=5)`; "auto"
+        picks by need and skew, and gives the reason.
+    **settings
+        Of a named scheme: the parameters of its class (`scheme="pkg", choices=5`). Of "auto" and
+        schemes made from frequencies: `capacities`, the relative speed of each worker (all alike
+        if not given); `epsilon`, by how much a worker may exceed its fair share (0.005); `table`,
+        the most keys that are routed by name (1,000). Of all: `sample`, the share of the rows to
+        read, above 0 and at most 1 (all if not given).
 
     Returns
     -------
     Plan
         With `explain()`, `apply(rows)`, `with_worker(rows)`, `to_json()`.
     """
-    settings = {"capacities": capacities, "epsilon": epsilon, "table": table, "sample": sample}
     request = RoutingRequest.of(
-        rows, key, need=need_named(need), workers=workers, scheme=scheme, settings=settings
+        rows,
+        key,
+        need=need_named(need),
+        workers=workers,
+        scheme=scheme,
+        settings=settings,
+        measured=True,
     )
-    if request.scheme == IN_PLACE:
+    if request.scheme == IN_PLACE or isinstance(request.scheme, Plan):
         return request.plan()
     # A plan always has a forecast, so that every scheme is measured.
     return request.plan_from(request.profile())
-
-
-def _workers(rows: DataFrame, scheme: str | Plan, workers: int | None) -> int:
-    if isinstance(scheme, Plan):
-        return scheme.workers
-    if workers is None:
-        return int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    check_workers(workers)
-    return workers
-
-
-def _check_workers_of(made: Plan, workers: int | None) -> None:
-    if workers not in (None, made.workers):
-        raise ParameterError(f"workers={workers}, but the plan has workers={made.workers}")
-
-
-def _check_settings_of(made: Plan, settings: Mapping[str, Any]) -> None:
-    for name in settings:
-        if name != "table":
-            raise ParameterError(
-                f"{name} shapes a plan, and this plan is complete; give it to plan(...)"
-            )
-    entries = getattr(made.partitioner, "keys", ())
-    if len(entries) > settings.get("table", len(entries)):
-        raise ParameterError(
-            f"the plan names {len(entries)} keys, more than table={settings['table']}; "
-            f"make one with plan(..., table={settings['table']})"
-        )
-
-
-def _check_parts_may_merge(need: Need) -> None:
-    if need is Need.WHOLE_KEY:
-        raise NeedError(
-            f"{IN_PLACE} makes partial results of each input partition, and this work needs "
-            f"{need.value}; give applyInArrow or applyInPandas a merge function"
-        )
-
-
-def _check_need_of(made: Plan, need: Need) -> None:
-    if made.route.stays:
-        _check_parts_may_merge(need)
-    elif not made.partitioner.need.keeps(need):
-        raise NeedError(
-            f"the plan's {made.partitioner.scheme} does not guarantee {need.value}; "
-            f"make one with plan(..., need={need.value!r})"
-        )

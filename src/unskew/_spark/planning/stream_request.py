@@ -15,11 +15,15 @@ from pyspark.sql import DataFrame
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.frames.physical_plan import check_stream_order
 from unskew._spark.planning.plan import Plan
-from unskew._spark.planning.request import MEASURED, RoutingRequest, plan
+from unskew._spark.planning.request import RoutingRequest, plan
+from unskew._spark.planning.scheme import MEASURED, Scheme, check_reports, check_scheme, requested
 from unskew._spark.routing.route import IN_PLACE, Lowering, Route
 from unskew.errors import ParameterError
 from unskew.partitioners import KeyGrouping, Need
 from unskew.partitioners.serialization import build
+
+_REPORTS = "workers report in the simulator, and to cg in replanned"
+"""What a user may do whose settings say how reports are used."""
 
 _log = logging.getLogger("unskew")
 
@@ -60,11 +64,12 @@ class StreamRequest:
         key: Sequence[str],
         *,
         workers: int | None,
-        scheme: str | Plan,
+        scheme: Scheme,
         history: DataFrame | None,
         settings: Mapping[str, Any],
     ) -> StreamRequest:
         """Check everything that can be checked before the query starts."""
+        check_scheme(scheme)
         if (scheme.route.name if isinstance(scheme, Plan) else scheme) == IN_PLACE:
             raise ParameterError(
                 f"scheme={IN_PLACE!r} is for batches; name a scheme that places the rows"
@@ -79,9 +84,15 @@ class StreamRequest:
         return cls(request, history)
 
     @property
-    def scheme(self) -> str | Plan:
-        """The scheme as the user gave it."""
+    def scheme(self) -> Scheme:
+        """The scheme, with its settings unless a plan is to be made for it."""
         return self.request.scheme
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings as the user gave them."""
+        given = self.request.given
+        return {name: given[name] for name in given if name not in ("workers", "scheme")}
 
     @property
     def workers(self) -> int:
@@ -100,25 +111,25 @@ class StreamRequest:
         scheme = self.scheme
         if isinstance(scheme, Plan):
             return self._planned(scheme, "a plan made before")
+        if not isinstance(scheme, str):
+            check_reports(scheme, _REPORTS)
+            alike = self._rows_are_keys and scheme.cut is not None and scheme.cut.size
+            route = Route.of(scheme, "online" if alike else None)
+            return self._checked(route), requested(scheme)
         if self.history is not None:
-            given = {
-                name: value
-                for name, value in self.request.given.items()
-                if name not in ("workers", "scheme")
-            }
-            made = plan(self.history, self.request.key.names, self.workers, scheme=scheme, **given)
+            made = plan(
+                self.history, self.request.key.names, self.workers, scheme=scheme, **self.settings
+            )
             made.check_key(self.request.key)
             return self._planned(made, f"planned from history; {made.why}")
-        if scheme in MEASURED and scheme != "auto":
+        if scheme != "auto":
             raise ParameterError(
                 f"{scheme} is made from frequencies, and a stream cannot be read in advance: "
                 "give history=, rows whose keys are like those to come, or a plan made of them; "
                 f"{LEARNING} learns as it routes, and replanned plans between batches"
             )
-        if scheme == "auto":
-            why = "nothing is known of the keys, so every task learns them"
-            return self._checked(Route.of(build(LEARNING, self.workers))), why
-        return self._checked(Route.of(build(scheme, self.workers))), "requested"
+        why = "nothing is known of the keys, so every task learns them"
+        return self._checked(Route.of(build(LEARNING, self.workers))), why
 
     def _planned(self, made: Plan, why: str) -> tuple[Route, str]:
         if made.plain:
@@ -127,10 +138,13 @@ class StreamRequest:
         if made.route.draw == "position":
             # Spark does not number the rows of a stream; a task can, where all that they have is
             # their key.
-            alike = set(self.request.rows.columns) <= set(self.request.key.column_names)
-            lowering: Lowering = "online" if alike else made.lowering
+            lowering: Lowering = "online" if self._rows_are_keys else made.lowering
             return self._checked(Route.of(made.partitioner, lowering)), why
         return self._checked(made.route), why
+
+    @property
+    def _rows_are_keys(self) -> bool:
+        return set(self.request.rows.columns) <= set(self.request.key.column_names)
 
     def _checked(self, route: Route) -> Route:
         if route.order_matters:
@@ -143,17 +157,15 @@ class StreamRequest:
         return decision
 
 
-def _check_history(
-    history: DataFrame | None, scheme: str | Plan, settings: Mapping[str, Any]
-) -> None:
+def _check_history(history: DataFrame | None, scheme: Scheme, settings: Mapping[str, Any]) -> None:
     if history is None:
-        if settings:
+        if settings and scheme in MEASURED:
             raise ParameterError(
                 f"{', '.join(settings)} belong to a plan, and a stream has none without "
                 "history=, rows whose keys are like those to come"
             )
         return
-    if isinstance(scheme, Plan) or scheme not in MEASURED:
+    if scheme not in MEASURED:
         raise ParameterError(
             "history is for schemes that are made from frequencies: "
             f"{', '.join(MEASURED)}; the scheme given needs none"

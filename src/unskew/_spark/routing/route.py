@@ -14,8 +14,9 @@ from unskew._spark.frames.keys import KeyColumns, content_hash
 from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew._spark.routing.native import is_native, worker_expression
 from unskew._spark.routing.online import routed_by_task
-from unskew.errors import NeedError, ParameterError
+from unskew.errors import ParameterError
 from unskew.partitioners import KeyGrouping, Partitioner, StaticRoutes
+from unskew.partitioners.settings import check_independent
 
 Lowering = Literal["native", "online"]
 """How a scheme runs: as a Catalyst expression, or as a router in each sending task."""
@@ -44,11 +45,7 @@ class Route:
         cls, partitioner: Partitioner, lowering: Lowering | None = None, draw: Draw = "content"
     ) -> Route:
         """The route of a partitioner, native where it can be unless `lowering` says otherwise."""
-        if partitioner.coordinated:
-            raise NeedError(
-                f"this {partitioner.scheme} needs one router shared by all tasks, which Spark "
-                "cannot provide; use another scheme, or estimate='local' where it has one"
-            )
+        check_independent(partitioner)
         possible: Lowering = "native" if is_native(partitioner.static) else "online"
         if lowering not in (None, *get_args(Lowering)):
             raise ParameterError(f"lowering={lowering!r} is not native or online")

@@ -22,6 +22,7 @@ from unskew._spark.streaming.replan.stream import ReplannedStream, replanned_str
 from unskew._spark.streaming.state_store_merge import OutputMode, check_mode
 from unskew.aggregates import Aggregate
 from unskew.errors import ParameterError, ParameterTypeError, SchemaError
+from unskew.partitioners import Partitioner
 
 SESSION = "spark.sessionWindow"
 """The metadata by which Spark marks session windows."""
@@ -34,7 +35,7 @@ def groupBy(  # noqa: N802 - PySpark's name
     stream: DataFrame,
     *keys: Key,
     workers: int | None = None,
-    scheme: str | Plan = "auto",
+    scheme: str | Partitioner | Plan = "auto",
     mode: OutputMode = "update",
     history: DataFrame | None = None,
     **settings: Any,
@@ -56,16 +57,18 @@ def groupBy(  # noqa: N802 - PySpark's name
         Columns by name, and expressions such as windows.
     workers : int, optional
         How many partitions; the shuffle partitions of the session if not given.
-    scheme : str or Plan
-        A router that learns online, in each task, or a plan. "auto" leaves to plain Spark what
-        it combines itself.
+    scheme : str, Partitioner or Plan
+        A router that learns online, in each task, by name or with its settings
+        (`PartialKey(workers=8, choices=5)`), or a plan. "auto" leaves to plain Spark what it
+        combines itself.
     mode : {"update", "append", "complete"}
         The writer's output mode, which aggregates in Python must know beforehand.
     history : DataFrame, optional
         A batch of rows with keys like those to come: a plan is made from it now and stays as it
         is while the query runs.
     **settings
-        What `plan` takes: capacities, epsilon, table, sample.
+        Of a named scheme: the parameters of its class (`scheme="pkg", choices=5`). With `history`
+        what `plan` takes: capacities, epsilon, table, sample.
 
     Returns
     -------

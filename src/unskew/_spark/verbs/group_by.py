@@ -22,14 +22,14 @@ from unskew._spark.verbs.cogroup import Cogrouped
 from unskew._spark.verbs.merge import check_merge
 from unskew.aggregates import Aggregate
 from unskew.errors import ParameterError, ParameterTypeError
-from unskew.partitioners import Need
+from unskew.partitioners import Need, Partitioner
 
 
 def groupBy(  # noqa: N802 - PySpark's name
     rows: DataFrame,
     *keys: str | int | Column | Sequence[str | int | Column],
     workers: int | None = None,
-    scheme: str | Plan = "auto",
+    scheme: str | Partitioner | Plan = "auto",
     seconds_per_row: float | None = None,
     pilot: bool = True,
     name: str | None = None,
@@ -47,10 +47,11 @@ def groupBy(  # noqa: N802 - PySpark's name
     workers : int, optional
         How many partitions to spread them over; if not given, as many as suit the session's slots
         and the work.
-    scheme : str or Plan
-        A way of routing rows, or a plan made before; "in-place" lets every input partition make
-        partial results of its own rows. "auto" weighs the legal ways by the seconds that each
-        would take, and logs what it picks.
+    scheme : str, Partitioner or Plan
+        A way of routing rows by name, one with its settings (`PartialKey(workers=8, choices=5)`),
+        or a plan made before; "in-place" lets every input partition make partial results of its
+        own rows. "auto" weighs the legal ways by the seconds that each would take, and logs what
+        it picks.
     seconds_per_row : float, optional
         What the function takes for a row; "auto" times the function on a few rows if not given.
     pilot : bool
@@ -59,7 +60,8 @@ def groupBy(  # noqa: N802 - PySpark's name
     name : str, optional
         Under which `unskew.remember` keeps what the job learns; the place of the call if not given.
     **settings
-        What `plan` takes: capacities, epsilon, table, sample.
+        Of a named scheme: the parameters of its class (`scheme="pkg", choices=5`). Of "auto" and
+        schemes made from frequencies what `plan` takes: capacities, epsilon, table, sample.
 
     Returns
     -------

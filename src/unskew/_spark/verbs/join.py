@@ -29,7 +29,7 @@ from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.verbs.join_condition import KeyedSide, keyed_sides
 from unskew._spark.verbs.join_sides import Side
 from unskew.errors import KeyTypeError, NeedError, ParameterError
-from unskew.partitioners import Need, PlannedSplit
+from unskew.partitioners import Need, Partitioner, PlannedSplit
 
 On = str | Column | Sequence[str] | Sequence[Column]
 """What a join may be by."""
@@ -42,7 +42,7 @@ def join(
     how: str = "inner",
     *,
     workers: int | None = None,
-    scheme: str | Plan = "auto",
+    scheme: str | Partitioner | Plan = "auto",
     **settings: Any,
 ) -> DataFrame:
     """Join by equal columns: Spark's result, with hot keys spread over the workers.
@@ -60,14 +60,14 @@ def join(
     workers : int, optional
         How many partitions to join on. If not given, the shuffle partitions of the session; with
         "copy" as many as it has slots, with "auto" so many or more.
-    scheme : str or Plan
+    scheme : str, Partitioner or Plan
         With "auto", the way that is expected to take the least time; keys are counted only where
         that can pay, and never those of a side that is more than a scan. "planned-split" splits
         hot keys on one side and copies them on the other, "copy" sends all rows of one side to
-        every worker and deals the other's; schemes that keep keys whole send both sides by the
-        same route.
+        every worker and deals the other's; schemes that keep keys whole, by name or with their
+        settings, send both sides by the same route.
     **settings
-        What `plan` takes: epsilon, table, sample.
+        As of `groupBy`.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def plan_join(
     how: str = "inner",
     *,
     workers: int | None = None,
-    scheme: str | Plan = "auto",
+    scheme: str | Partitioner | Plan = "auto",
     **settings: Any,
 ) -> JoinPlan:
     """Decide how `join` with the same arguments would run, without running it.
@@ -123,7 +123,7 @@ class _Join:
         on: On,
         how: str,
         workers: int | None,
-        scheme: str | Plan,
+        scheme: str | Partitioner | Plan,
         settings: Mapping[str, Any],
     ) -> _Join:
         check_rows("left", left)
@@ -131,6 +131,10 @@ class _Join:
         kind = JoinKind.named(how)
         by = _listed(on)
         keyed = _keyed(left, right, by)
+        if scheme == COPY and settings:
+            raise ParameterError(
+                f"{COPY} has no settings; remove {', '.join(settings)}, or name another scheme"
+            )
         try:
             here, there = (
                 RoutingRequest.of(
@@ -144,11 +148,14 @@ class _Join:
                 for side in keyed
             )
         except NeedError as problem:
-            raise NeedError(f"{problem}, planned-split (which copies the other side)") from None
+            raise NeedError(
+                f"{problem}; in a join also planned-split, which copies the other side"
+            ) from None
         if scheme != "auto":
             _check_routable(here.key, there.key)
-        # No partitioner has this name: rows go to all workers, or to any.
-        here = replace(here, scheme=scheme)
+        if scheme == COPY:
+            # No partitioner has this name: rows go to all workers, or to any.
+            here = replace(here, scheme=scheme)
         return cls(here, there, kind, left.join(right, by, kind.value))
 
     def plan(self) -> JoinPlan:

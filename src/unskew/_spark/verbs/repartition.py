@@ -11,7 +11,7 @@ from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import IN_PLACE
 from unskew.errors import ParameterError
-from unskew.partitioners import Need
+from unskew.partitioners import Need, Partitioner
 from unskew.partitioners.contract import need_named
 
 
@@ -20,7 +20,7 @@ def repartition(
     key: str | Sequence[str],
     workers: int | None = None,
     *,
-    scheme: str | Plan = "auto",
+    scheme: str | Partitioner | Plan = "auto",
     need: Need | str = Need.WHOLE_KEY,
     **settings: Any,
 ) -> DataFrame:
@@ -34,12 +34,12 @@ def repartition(
         The column or columns of the key.
     workers : int, optional
         How many partitions; the shuffle partitions of the session if not given.
-    scheme : str or Plan
-        A way of routing rows, or a plan made before.
+    scheme : str, Partitioner or Plan
+        A way of routing rows by name or with its settings, or a plan made before.
     need : Need or {"whole-key", "mergeable", "any-row"}
         All rows of a key stay together unless this says that they may part.
     **settings
-        What `plan` takes: capacities, epsilon, table, sample.
+        As of `groupBy`.
 
     Returns
     -------

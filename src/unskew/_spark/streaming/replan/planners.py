@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -104,18 +104,25 @@ class VirtualWorkers:
     led to, until nobody is busy.
     """
 
+    scheme: ConsistentGrouping
     memory: ConsistentGroupingRouter
     pinned: bool = field(default=True, init=False)
 
     @classmethod
-    def of(cls, workers: int) -> VirtualWorkers:
-        """Start with equally many virtual workers each."""
-        return cls(ConsistentGrouping(workers, VIRTUAL, eager=False).router())
+    def of(cls, workers: int, **settings: Any) -> VirtualWorkers:
+        """Start with equally many virtual workers each, unless the settings say otherwise."""
+        settings = {"virtual": VIRTUAL, "eager": False, **settings}
+        return cls.going_on(ConsistentGrouping(workers, **settings))
+
+    @classmethod
+    def going_on(cls, scheme: ConsistentGrouping) -> VirtualWorkers:
+        """Start with the virtual workers of `scheme`."""
+        return cls(scheme, scheme.router())
 
     @property
     def workers(self) -> int:
         """How many there are."""
-        return self.memory.owners.size // VIRTUAL
+        return self.scheme.workers
 
     @property
     def table_size(self) -> int:
@@ -124,7 +131,7 @@ class VirtualWorkers:
 
     def partitioner(self) -> Partitioner:
         """The current virtual workers."""
-        return ConsistentGrouping(self.workers, VIRTUAL, owners=self.memory.owners)
+        return replace(self.scheme, owners=self.memory.owners)
 
     def learn(self, outcome: BatchOutcome, counts: Callable[[], BatchKeys]) -> None:
         """Move virtual workers until the times would be level."""

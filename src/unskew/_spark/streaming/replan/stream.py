@@ -166,11 +166,7 @@ def replanned_stream(
             "replanned keeps its plan in the driver, and Spark Connect runs the code of a batch "
             "elsewhere; use agg, whose routers learn online, or a classic session"
         )
-    if request.scheme not in _PLANNERS or request.history is not None:
-        raise ParameterError(
-            f"replanned makes its own plan, by {' or '.join(_PLANNERS)}; "
-            "remove scheme= and history="
-        )
+    planner = _planner(request)
     plan = AggregationPlan.of(rows, key, columns, named)
     if plan.has_columns:
         raise ParameterError(
@@ -178,12 +174,24 @@ def replanned_stream(
             "min, max), or agg"
         )
     plan.states()  # raises for types that an aggregate in Python cannot take
-    planner = _PLANNERS[str(request.scheme)](request.workers)
     return ReplannedStream(plan, planner, store, (log_feed, *feeds))
+
+
+def _planner(request: StreamRequest) -> BatchPlanner:
+    scheme = request.scheme
+    if isinstance(scheme, ConsistentGrouping):
+        if isinstance(request.request.given["scheme"], str):
+            return VirtualWorkers.of(request.workers, **request.settings)
+        return VirtualWorkers.going_on(scheme)
+    if scheme not in _PLANNERS or request.history is not None:
+        raise ParameterError(
+            f"replanned makes its own plan, by {', '.join(_PLANNERS)} or "
+            f"{ConsistentGrouping.scheme}; remove scheme= and history="
+        )
+    return _PLANNERS[str(scheme)](request.workers)
 
 
 _PLANNERS: dict[str, Callable[[int], BatchPlanner]] = {
     "auto": BestOfTrials.of,
     PlannedSplit.scheme: SplitPlanner,
-    ConsistentGrouping.scheme: VirtualWorkers.of,
 }
