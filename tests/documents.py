@@ -6,10 +6,13 @@ need not see stands in `<!-- first` … `-->`.
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).parents[1]
 SHOWN_ONLY = {"text", "json", "pycon", "", "{toctree}", "{eval-rst}"}
@@ -99,3 +102,14 @@ def shape(text: str) -> list[str]:
         if said:
             lines.append(said)
     return lines
+
+
+def tool(name: str) -> ModuleType:
+    """A module of the tools that write the documents, which imports none of the others."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look their annotations up
+    spec.loader.exec_module(module)
+    return module

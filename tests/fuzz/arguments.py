@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, Literal, get_args, get_origin
 
 from pyspark.sql import Column
 from tests.fuzz import aggregations, functions
@@ -21,12 +22,14 @@ from tests.fuzz.kinds import shows_any_equal
 from tests.fuzz.tables import Table
 from tests.fuzz.verbs import Way, literal_of, takes, ways
 
-import unskew
 from unskew import partitioners
 from unskew._spark.planning.join import COPY
 from unskew._spark.planning.join_kinds import KINDS
+from unskew._spark.planning.scheme import MEASURED
 from unskew._spark.routing.route import IN_PLACE
+from unskew.checking import alternatives
 from unskew.errors import NeedError
+from unskew.partitioners.settings import settings_of
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Drawing:
     """None leaves it to the session."""
     merge: bool = False
     """Whether a function of groups comes with a merge."""
+    scheme: str = "auto"
     planned: bool = False
     """Whether the scheme is a plan, which takes no settings."""
     key: KeyForm = field(default_factory=KeyForm)
@@ -153,7 +157,8 @@ def _scheme(drawing: Drawing, call: int) -> Iterator[Argument]:
         )
         return
     copies = drawing.way.name == "join" and draw.random() < 0.2
-    yield _option("scheme", repr(COPY if copies else name))
+    drawing.scheme = COPY if copies else name
+    yield _option("scheme", repr(drawing.scheme))
     if not drawing.whole_keys and drawing.way.calls[0][0] == "repartition":
         yield _option("need", "'mergeable'")
 
@@ -180,17 +185,25 @@ def _workers(drawing: Drawing, call: int) -> Iterator[Argument]:
 
 
 def _settings(drawing: Drawing, call: int) -> Iterator[Argument]:
-    """Those that `plan` takes by keyword, but for those that have a recipe of their own."""
-    if drawing.planned:
+    """Those of the scheme, or of the plan that is made for it."""
+    if drawing.planned or drawing.scheme in (IN_PLACE, COPY):
         return
-    named = [
-        parameter.name
-        for parameter in inspect.signature(unskew.plan).parameters.values()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
-    for name in named:
-        if name in _SETTINGS and name not in ("scheme", "need"):
-            yield from _SETTINGS[name](drawing, call)
+    if drawing.scheme in MEASURED:
+        for recipe in _SETTINGS.values():
+            yield from recipe(drawing, call)
+        return
+    for name, hint in settings_of(drawing.scheme).items():
+        texts = [text for kind in alternatives(hint) for text in _texts(kind)]
+        if texts:
+            yield from _setting(name, *texts)(drawing, call)
+
+
+def _texts(kind: Any) -> list[str]:
+    """Values of a type; those of most settings are in range."""
+    if get_origin(kind) is Literal:
+        return [repr(word) for word in get_args(kind)]
+    known = {bool: ["True", "False"], int: ["1", "2", "64"], float: ["0.01", "0.5"]}
+    return known.get(kind, [])
 
 
 def _setting(name: str, *texts: str) -> Callable[[Drawing, int], Iterator[Argument]]:

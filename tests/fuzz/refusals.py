@@ -12,6 +12,8 @@ from unskew.errors import UnskewError
 REASONS: dict[str, tuple[str, str]] = {
     "a scheme that does not give what the work needs": ("NeedError", r"does not guarantee"),
     "a scheme whose sources share one router": ("NeedError|ParameterError", r"one router|sources"),
+    "a setting for which workers must report": ("NeedError|ParameterError", r"report"),
+    "a setting out of its range": ("ParameterError", r"^\w+=\S+ (is not|points per)"),
     "keys that hold maps or variants": ("KeyTypeError", r"maps and variants"),
     "keys of a collation whose equal strings hash differently": ("KeyTypeError", r"collation"),
     "keys that pandas would change on the way to a merge": ("KeyTypeError", r"pandas"),

@@ -19,6 +19,7 @@ from regret import RESULTS as REGRET
 from regret import regret_tables
 from reliability import attacks
 from scheme_pages import scheme_documents, scheme_figures
+from scheme_settings import settings_table
 from tree import source_tree
 
 from unskew import rebalancing
@@ -87,6 +88,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "benchmark-tables": benchmark_tables,
     "scheme-table": scheme_table,
     "scheme-figures": scheme_figures,
+    "scheme-settings": settings_table,
     "planner-pages": planner_pages,
     "regret": regret_tables,
     "run-overview": run_overview,

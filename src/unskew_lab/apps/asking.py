@@ -31,11 +31,10 @@ class Asked:
         """Check the scheme, its settings, and that it may run the app on Spark."""
         if app.names:
             return cls(name, _planner(app, name, settings))
-        if name != "auto":
-            check_legal(name, app.need)
         scheme, planned = scheme_from(name, workers, settings)
-        if not isinstance(scheme, str):
+        if scheme != "auto":
             check_legal(scheme, app.need)
+        if not isinstance(scheme, str):
             check_independent(scheme)
             check_without_feedback(scheme, "`unskew simulate` has workers that report")
         return cls(name, scheme if settings else name, planned)

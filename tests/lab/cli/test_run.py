@@ -48,6 +48,22 @@ def test_a_stream_adds_columns_for_latency(run, spark, text):
 
 
 @pytest.mark.spark
+def test_settings_of_a_scheme_are_what_runs(run, spark, text):
+    words = ["run", "wordcount", "--input", str(text), "--workers", "4", "--json"]
+    spread = {}
+    for choices in ("1", "4"):
+        code, out, _ = run(*words, "--scheme", "pkg", "--set", f"choices={choices}")
+        assert code == 0
+        (found,) = json.loads(out)
+        assert found["scheme"] == "pkg"
+        assert found["matches_reference"]
+        spread[choices] = found["replicas"]
+    assert spread["1"] == 9 < spread["4"]  # as many as there are words
+    planned = run(*words, "--scheme", "planned-split", "--set", "table=0", "--set", "sample=1")
+    assert json.loads(planned[1])[0]["replicas"] == 9
+
+
+@pytest.mark.spark
 def test_columns_of_other_names(run, spark, tmp_path):
     path = tmp_path / "edges.csv"
     path.write_text("source,key\n1,2\n3,2\n1,3\n")
@@ -68,6 +84,23 @@ def test_columns_of_other_names(run, spark, tmp_path):
         (["wordcount", "--scheme", "posg"], "posg does not guarantee mergeable"),
         (["wordcount", "--scheme", "kg", "--compare"], "remove --scheme kg"),
         (["wordcount", "--workers", "0"], "workers=0"),
+        (["wordcount", "--compare", "--set", "choices=3"], "remove --set"),
+        (
+            ["wordcount", "--scheme", "pkg", "--set", "choices=9"],
+            "choices=9 is not in 1..workers=8",
+        ),
+        (["wordcount", "--scheme", "pkg", "--set", "estimate=global"], "use estimate='local'"),
+        (["wordcount", "--scheme", "cg", "--set", "eager=false"], "here nobody reports"),
+        (
+            ["wordcount", "--scheme", "cg", "--set", "capacities=1,2"],
+            "no setting of cg 'capacities'",
+        ),
+        (["wordcount", "--scheme", "static-two-choices"], "needs one router shared by all"),
+        (["wordcount", "--set", "table=x"], "table='x' cannot be read as a whole number"),
+        (["wordcount", "--set", "capacities=1,2"], "must be 8 numbers above 0"),
+        (["enrich", "--scheme", "posg", "--set", "window=5"], "here nobody reports"),
+        (["self-join", "--scheme", "kg", "--set", "theta=0.1"], "kg has no settings"),
+        (["self-join", "--set", "thet=0.1"], "did you mean 'theta'?"),
         (["wordcount", "--input", "nowhere.txt"], "file not found: nowhere.txt"),
         (["enrich", "--batches", "3"], "remove --batches 3"),
         (["wordcount", "--batches", "0"], "--batches 0 is not at least 1"),

@@ -111,7 +111,9 @@ class VirtualWorkers:
     @classmethod
     def of(cls, workers: int, **settings: Any) -> VirtualWorkers:
         """Start with equally many virtual workers each, unless the settings say otherwise."""
-        settings = {"virtual": VIRTUAL, "eager": False, **settings}
+        # Owners that are given belong to the scheme's own number of virtual workers.
+        virtual = 0 if "owners" in settings else VIRTUAL
+        settings = {"virtual": virtual, "eager": False, **settings}
         return cls.going_on(ConsistentGrouping(workers, **settings))
 
     @classmethod
