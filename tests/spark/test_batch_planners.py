@@ -56,3 +56,14 @@ def test_a_worker_without_rows_is_taken_for_a_middling_one():
     before = workers.memory.owners.copy()
     workers.learn(took(np.zeros(2)), never)
     np.testing.assert_array_equal(workers.memory.owners, before)
+
+
+def test_a_map_of_other_workers_is_not_taken_up():
+    workers = VirtualWorkers.of(2, virtual=3)
+    for owners in ([], [0] * 4, [2] * 6):
+        workers.go_on(owners)
+        assert np.bincount(workers.memory.owners).tolist() == [3, 3]
+    workers.go_on([0, 0, 0, 0, 0, 1])
+    assert np.bincount(workers.memory.owners).tolist() == [5, 1]
+    workers.learn(took([5.0, 0.1]), never)
+    assert np.bincount(workers.memory.owners)[1] > 1

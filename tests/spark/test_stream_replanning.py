@@ -10,7 +10,7 @@ from tests.spark.streams import read_batches, write_batches
 from tests.spark.test_aggregation import PYTHON, check_against_each_group
 
 import unskew
-from unskew._spark.streaming.replan import partial_store, trial
+from unskew._spark.streaming.replan import partial_store, planners, trial
 from unskew.errors import InputError, ParameterError, StateError, UnskewError
 
 pytestmark = pytest.mark.spark
@@ -57,6 +57,22 @@ def test_virtual_workers_move_between_batches_and_every_row_counts_once(spark, t
     check_against_each_group(read, merged.result(), ["word"])
     assert merged.route().partitioner.scheme == "cg"
     assert sum(sum(record.loads) for record in merged.heard) == 160
+
+
+@pytest.mark.classic("replanned refuses Spark Connect: its plan is the driver's")
+def test_virtual_workers_stay_where_they_are_after_a_restart(spark, tmp_path, monkeypatch):
+    rows = [tuple(row) for row in awkward(spark, 160).collect()]
+    owners = [2] * 8 + [0, 1, 1, 0]
+    monkeypatch.setattr(planners.VirtualWorkers, "learn", lambda *_: None)
+    first = _stream_of(spark, tmp_path, scheme="cg", virtual=4, owners=owners)(tmp_path / "store")
+    write_batches(spark, tmp_path / "in", SCHEMA, [rows[:70]])
+    run(first, tmp_path)
+    again = _stream_of(spark, tmp_path, scheme="cg", virtual=4)(tmp_path / "store")
+    assert again.planner.memory.owners.tolist() != owners
+    write_batches(spark, tmp_path / "in", SCHEMA, [rows[70:]])
+    run(again, tmp_path)
+    assert again.planner.memory.owners.tolist() == owners
+    assert again.route().partitioner.owners.tolist() == owners
 
 
 @pytest.mark.classic("replanned refuses Spark Connect: its plan is the driver's")

@@ -88,7 +88,13 @@ class PartialStore:
         return last
 
     def write(
-        self, before: StoreCommit | None, parts: DataFrame, rows: str, query: str, number: int
+        self,
+        before: StoreCommit | None,
+        parts: DataFrame,
+        rows: str,
+        query: str,
+        number: int,
+        owners: tuple[int, ...] = (),
     ) -> StoreCommit:
         """Store a batch: the key, the states, and in the column `rows` how many rows they hold."""
         states = [column(self.plan.state).alias(_STATE), column(rows).alias(_ROWS)]
@@ -105,7 +111,7 @@ class PartialStore:
         stored.write.parquet(self.files.path(folder))
         fault_point("written", number)
         made = kept | {folder: part_files(self.files, folder)}
-        commit = StoreCommit(number, query, Identity.of(self.plan), made)
+        commit = StoreCommit(number, query, Identity.of(self.plan), made, owners)
         log = StoreLog(self.files)
         log.write(commit)
         fault_point("committed", number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -120,6 +120,12 @@ class VirtualWorkers:
     def going_on(cls, scheme: ConsistentGrouping) -> VirtualWorkers:
         """Start with the virtual workers of `scheme`."""
         return cls(scheme, scheme.router())
+
+    def go_on(self, owners: Sequence[int]) -> None:
+        """Take the map of an earlier run up, if it has as many virtual workers."""
+        found = np.array(owners, dtype=np.int32)
+        if found.size == self.memory.owners.size and found.max(initial=0) < self.workers:
+            self.memory = replace(self.scheme, owners=found).router()
 
     @property
     def workers(self) -> int:

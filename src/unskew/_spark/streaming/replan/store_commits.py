@@ -54,6 +54,8 @@ class StoreCommit:
     identity: Identity
     folders: dict[str, tuple[PartFile, ...]]
     """The folders that make up the store, the newest last, with all of their files."""
+    owners: tuple[int, ...] = ()
+    """The worker of each virtual worker in this batch, where it was routed by such."""
 
     @property
     def parts(self) -> list[PartFile]:
@@ -78,7 +80,8 @@ class StoreCommit:
             name: tuple(PartFile(**part) for part in parts)
             for name, parts in body["folders"].items()
         }
-        return cls(body["batch"], body["query"], Identity(**body["identity"]), folders)
+        owners = tuple(body.get("owners", ()))
+        return cls(body["batch"], body["query"], Identity(**body["identity"]), folders, owners)
 
 
 class StoreLog:

@@ -38,6 +38,7 @@ from unskew._spark.streaming.replan.planners import (
     SplitPlanner,
     VirtualWorkers,
 )
+from unskew._spark.streaming.replan.store_commits import StoreCommit
 from unskew._spark.streaming.replan.trial import BestOfTrials
 from unskew._spark.streaming.state_store_merge import state_partials
 from unskew.aggregates import Aggregate
@@ -55,7 +56,8 @@ class ReplannedStream:
     checksums; a batch that Spark repeats is skipped, and every 20th folder replaces those before
     it. A store belongs to one query, one key and its aggregates; a damaged one raises `StateError`.
     A planned split is sticky: a key keeps its workers while they fit. Consistent grouping goes by
-    the times of the workers, and keeps each on its machine. "auto" is a planned split until workers
+    the times of the workers, keeps each on its machine, and goes on from the map of virtual
+    workers that the store has after a restart. "auto" is a planned split until workers
     prove unequal in two batches running; then it tries both, and a planned split on more workers
     than slots, and keeps what takes least.
 
@@ -71,6 +73,7 @@ class ReplannedStream:
     store: str
     feeds: tuple[Feed, ...] = (log_feed,)
     _pins: Pins | None = field(default=None, init=False)
+    _begun: bool = field(default=False, init=False)
 
     @property
     def writeStream(self) -> DataStreamWriter:  # noqa: N802 - Spark's name
@@ -87,13 +90,14 @@ class ReplannedStream:
         if before is not None and before.batch == number:
             logger.info("batch %d is already in the store; skipped", number)
             return
+        owners = self._owners(before)
         observation = Observation()
         with self._staying(batch):
             workers = self.planner.workers
             rows = helper_name("rows", self.plan.key)
             partials = self._partials(rows)
             parts = partials.of(self._placed(batch), self.plan.key, workers, observation)
-            commit = kept.write(before, parts, rows, query, number)
+            commit = kept.write(before, parts, rows, query, number, owners)
         planning = time.perf_counter()
         tasks = (observed(observation, wait=10.0) or {}).get("tasks") or []
         if not tasks:
@@ -118,6 +122,15 @@ class ReplannedStream:
     def route(self) -> Route:
         """The route of the next batch."""
         return Route.of(self.planner.partitioner(), "online")
+
+    def _owners(self, before: StoreCommit | None) -> tuple[int, ...]:
+        """The map of virtual workers, in the first batch after a restart that of the last run."""
+        if not isinstance(self.planner, VirtualWorkers):
+            return ()
+        if before is not None and not self._begun:
+            self.planner.go_on(before.owners)
+        self._begun = True
+        return tuple(self.planner.memory.owners.tolist())
 
     def _placed(self, batch: DataFrame) -> DataFrame:
         route, key = self.route(), KeyColumns.of(batch, self.plan.key)
