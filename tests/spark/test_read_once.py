@@ -65,6 +65,8 @@ def test_which_plans_repeat_their_order(spark, unordered, tmp_path):
     read = spark.read.parquet(str(tmp_path / "rows"))
     assert is_replayable(read.filter("id > 3").withColumn("x", F.col("id") + 1))
     assert is_replayable(spark.range(3))
+    assert is_replayable(read.select(F.explode(F.array("id", "id")).alias("each"), "key"))
+    assert not is_replayable(read.repartition(3, "key").select(F.explode(F.array("id"))))
     assert not is_replayable(read.repartition(3, "key"))
     assert not is_replayable(read.repartition(3, "key").cache())
     assert not is_replayable(unordered)

@@ -92,11 +92,11 @@ FLOWS = {
             _sources(
                 "documents →\n(word, label)",
                 "documents →\n(word, label)",
-                arrow="word and label,\nby the scheme",
+                arrow="word,\nby the scheme",
             ),
-            _workers("counts"),
-            Column(("merge: the model",)),
-            _result("most likely label of\nother documents"),
+            _workers("counts\nby label"),
+            Column(("merge by word;\nwords of others ask",)),
+            _result("most likely label,\nby document"),
         )
     ),
     "decision-tree": Flow(
