@@ -4,13 +4,15 @@
 
 A key's count is known up to the errors of the summaries that may have seen it. By shuffle grouping
 that is every worker's, by partial key grouping two: with the same memory the bounds are far closer
-(paper on partial key grouping, section 4.2).
+(paper on partial key grouping, section 4.2). On a stream a worker's summary is keyed state, and the
+summary of each micro-batch is merged into it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,9 +23,13 @@ from pyspark.sql import functions as F
 
 import unskew
 from unskew.hashing import hash_keys
+from unskew.partitioners import RoutingTable
 from unskew.sketches.space_saving import SpaceSaving
 from unskew_lab.apps.contract import Answer, App, Scheme
+from unskew_lab.apps.key_summaries import Summary
 from unskew_lab.apps.placement import by_key, prepare_scheme
+from unskew_lab.apps.replaying import Replay
+from unskew_lab.apps.rising_counts import answer_at_end
 
 COUNTERS = 100
 CHECKED = 100
@@ -111,10 +117,14 @@ def heavy_hitters(rows: DataFrame, scheme: Scheme, workers: int, counters: int) 
     """The heaviest keys with bounds on their counts, and the mean width of the first ten bounds."""
     how, replicas = prepare_scheme(rows, "key", scheme, workers)
     parts = [tuple(row) for row in summaries(rows, how, workers, counters).collect()]
-    found = merged(parts, counters, replicas)
     loads = np.zeros(workers)
     for worker, _, estimate, _ in parts:
         loads[worker] += estimate  # SpaceSaving counts every row in exactly one counter.
+    return replace(_found(parts, counters, replicas), loads=loads, replicas=len(parts))
+
+
+def _found(parts: Sequence[Any], counters: int, replicas: int) -> Answer:
+    found = merged(parts, counters, replicas)
     errors = [each.at_most - each.at_least for each in found.hitters[:10]]
     figures = {
         "counters": len(parts),
@@ -122,7 +132,34 @@ def heavy_hitters(rows: DataFrame, scheme: Scheme, workers: int, counters: int) 
         "mean error of the first 10": float(np.mean(errors)) if errors else 0.0,
         "unlisted keys occur at most": found.unseen,
     }
-    return Answer([each._asdict() for each in found.hitters], figures, loads, len(parts))
+    return Answer([each._asdict() for each in found.hitters], figures)
+
+
+def stream_summaries(stream: DataFrame, plan: unskew.Plan, counters: int = COUNTERS) -> DataFrame:
+    """Every worker's counters so far, and how many rows it has had.
+
+    A worker is a key of its own, placed where the plan says.
+    """
+    workers = np.arange(plan.workers, dtype=np.int32)
+    places = RoutingTable(plan.workers, hash_keys(pa.array(workers)), workers)
+    sent = plan.with_worker(stream.select("key"), "worker")
+    grouped = unskew.streaming.groupBy(sent, "worker", scheme=places)
+    return grouped.agg(summary=Summary("key", counters), rows=unskew.count())
+
+
+def _stream(rows: Replay, scheme: Scheme, workers: int) -> Answer:
+    plan = (
+        scheme
+        if isinstance(scheme, unskew.Plan)
+        else unskew.plan(rows.rows, "key", workers, need="any-row", scheme=scheme)
+    )
+
+    def answer(last: DataFrame) -> Answer:
+        each = last.select("worker", F.inline("summary"))
+        parts = [tuple(row) for row in each.collect()]
+        return _found(parts, COUNTERS, plan.partitioner.max_replicas)
+
+    return answer_at_end(stream_summaries(rows.stream(), plan), rows.scratch(), answer)
 
 
 def _key_only(rows: DataFrame) -> DataFrame:
@@ -160,6 +197,7 @@ APP = App(
     generate=_random_rows,
     prepare=_key_only,
     run=lambda rows, scheme, workers: heavy_hitters(rows, scheme, workers, COUNTERS),
+    stream=_stream,
     reference=_true_counts,
     agrees=within_bounds,
 )

@@ -13,6 +13,8 @@ from unskew.partitioners import KeyGrouping, PartialKey, Partitioner, ShuffleGro
 from unskew.testing import skewed
 from unskew.workloads import ZipfStream
 from unskew_lab.apps import heavy_hitters as app
+from unskew_lab.apps.key_summaries import Summary
+from unskew_lab.apps.running import Runner
 
 
 def summaries(keys: list[str | None], partitioner: Partitioner, counters: int) -> app.Heaviest:
@@ -65,3 +67,35 @@ def test_the_heaviest_keys_on_spark(spark):
         assert answer.rows[0]["key"] == max(exact, key=exact.__getitem__)
         assert answer.loads.sum() == 3_000
         assert answer.replicas <= 4 * 30
+
+
+@settings(max_examples=50)
+@given(
+    batches=st.lists(st.lists(st.none() | st.sampled_from("abcdefgh"), max_size=40), max_size=5),
+    counters=st.integers(1, 6),
+)
+def test_summaries_of_batches_merge_within_their_bounds(batches, counters):
+    summary = Summary("key", counters)
+    state = summary.zero()
+    for keys in batches:
+        rows = pa.record_batch({"key": pa.array(keys, pa.string())})
+        state = summary.merge(state, summary.add(summary.zero(), rows))
+    all_keys = [key for keys in batches for key in keys]
+    lowest = min((estimate for estimate, _ in state.values()), default=0)
+    for key in {*all_keys, "never"}:
+        if key in state:
+            estimate, error = state[key]
+            assert estimate - error <= all_keys.count(key) <= estimate
+        else:
+            assert all_keys.count(key) <= (lowest if len(state) == counters else 0)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("scheme", ["pkg", "sg"])
+def test_the_heaviest_keys_of_a_stream(spark, tmp_path, scheme):
+    rows = skewed(spark, rows=3_000, keys=300, exponent=1.2, nulls=0.05)
+    found = Runner(app.APP, rows, workers=4, batches=3, folder=tmp_path).run(scheme)
+    assert found.matches_reference
+    assert found.batches == 3
+    assert found.max_over_mean < 1.3
+    assert found.answer.figures["most workers of a key"] == (2 if scheme == "pkg" else 4)
