@@ -42,7 +42,10 @@ def decided(
     if request.scheme != "auto" or request.settings.capacities is not None:
         plan, by_spark = request.plan(), False
     else:
-        plan, by_spark = _weighed(request, call, merge, hints, job.recall() if job else None)
+        record = job.recall() if job else None
+        plan, by_spark = _weighed(request, call, merge, hints, record)
+        # What is to be remembered is measured once, in bulk.
+        by_spark = by_spark and (job is None or record is not None)
     return Decided(plan, job.place(plan) if job and not by_spark else None, by_spark)
 
 

@@ -17,6 +17,11 @@ from unskew.partitioners import KeyGrouping, Partitioner, PlannedSplit, RoutingT
 from unskew.partitioners.split_planning import plan_split, planned_loads
 from unskew.partitioners.whole_planning import plan_whole_keys
 
+PLAIN = "plain"
+"""Spark's own shuffle."""
+ALIKE = 1.05
+"""Forecasts this near tell nothing: then the simplest way is taken."""
+
 
 class Way(NamedTuple):
     """A way to run the job."""
@@ -63,8 +68,12 @@ class Job:
         return StageCost(self.machine, self.row_bytes)
 
     def ways(self) -> list[Way]:
-        """All legal ways, the quickest first."""
-        return sorted(self._ways(), key=lambda way: way.seconds)
+        """All legal ways, the quickest first; Spark's own shuffle first if it is about as quick."""
+        ways = sorted(self._ways(), key=lambda way: way.seconds)
+        plain = next(way for way in ways if way.name == PLAIN)
+        if plain.seconds > ALIKE * ways[0].seconds:
+            return ways
+        return [plain, *(way for way in ways if way is not plain)]
 
     def _ways(self) -> Iterator[Way]:
         yield from self.unplanned()
@@ -90,7 +99,7 @@ class Job:
         """Spark's own shuffle, which packs small data into few tasks whatever a row costs."""
         most = self.workers or self.shuffle_partitions
         tasks = self.workers or self.stage.packed(self.work.rows, most)
-        way = self._routed("plain", KeyGrouping(tasks), self.work.hashed(tasks))
+        way = self._routed(PLAIN, KeyGrouping(tasks), self.work.hashed(tasks))
         return way._replace(route=Route.to_spark(tasks))
 
     def in_place(self) -> Way:
