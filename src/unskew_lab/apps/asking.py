@@ -10,10 +10,10 @@ from unskew.cli.settings import scheme_from
 from unskew.errors import ParameterError, UnknownNameError
 from unskew.partitioners import Partitioner, check_legal
 from unskew.partitioners.settings import check_independent, check_without_feedback
+from unskew.rebalancing import ALL as PLANNERS
 from unskew.rebalancing import Rebalancer
 from unskew.rebalancing.settings import build
 from unskew_lab.apps.contract import App
-from unskew_lab.apps.keyed_state import HASHED
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,6 @@ def _planner(app: App, name: str, settings: dict[str, str]) -> str | Rebalancer:
         raise UnknownNameError("scheme", name, app.names)
     if not settings:
         return name
-    if name == HASHED:
-        raise ParameterError(
-            f"{HASHED} has no settings; remove --set, or name one of the planners "
-            f"{', '.join(each for each in app.names if each != HASHED)}"
-        )
+    if name not in PLANNERS:
+        raise ParameterError(f"{name} has no settings; remove --set {', '.join(settings)}")
     return build(name, settings)

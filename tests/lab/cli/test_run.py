@@ -98,7 +98,7 @@ def test_columns_of_other_names(run, spark, tmp_path):
         (["wordcount", "--scheme", "static-two-choices"], "needs one router shared by all"),
         (["wordcount", "--set", "table=x"], "table='x' cannot be read as a whole number"),
         (["wordcount", "--set", "capacities=1,2"], "must be 8 numbers above 0"),
-        (["enrich", "--scheme", "posg", "--set", "window=5"], "here nobody reports"),
+        (["enrich", "--scheme", "sg", "--set", "window=5"], "sg has no settings"),
         (["self-join", "--scheme", "kg", "--set", "theta=0.1"], "kg has no settings"),
         (["self-join", "--set", "thet=0.1"], "did you mean 'theta'?"),
         (["wordcount", "--input", "nowhere.txt"], "file not found: nowhere.txt"),
