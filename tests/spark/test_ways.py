@@ -215,6 +215,24 @@ def test_rows_are_cogrouped_with_themselves(rows):
     assert_same_result(again.applyInArrow(paired, SCHEMA), plain.applyInArrow(paired, SCHEMA))
 
 
+def test_a_cogroup_reads_a_costly_input_once(rows, tmp_path, capsys):
+    marks = str(tmp_path)
+
+    def costly(batches):
+        Path(marks, uuid.uuid4().hex).touch()
+        yield from batches
+
+    behind = rows.mapInArrow(costly, rows.schema)
+    ours = unskew.groupBy(behind, "key").cogroup(unskew.groupBy(rows, "key"))
+    made = ours.applyInArrow(paired, SCHEMA)
+    assert not list(tmp_path.iterdir())
+    unskew.explain(made)
+    assert "read once" in capsys.readouterr().out
+    plain = rows.groupBy("key").cogroup(rows.groupBy("key")).applyInArrow(paired, SCHEMA)
+    assert_same_result(made, plain)
+    assert len(list(tmp_path.iterdir())) == 5
+
+
 def test_a_cogroup_without_a_key_counts_no_keys(rows):
     ours = unskew.groupBy(rows, scheme="routing-table").cogroup(unskew.groupBy(rows))
     plain = rows.groupBy().cogroup(rows.groupBy())

@@ -16,7 +16,8 @@ from unskew._spark.engine.stages import apply_in_bulk, cogroup_in_buckets, merge
 from unskew._spark.planning.cost_model import CostHints
 from unskew._spark.planning.notices import explained
 from unskew._spark.planning.own_call import why_own_call
-from unskew._spark.planning.request import RoutingRequest, plan_pair
+from unskew._spark.planning.pair_decision import plan_pair
+from unskew._spark.planning.request import RoutingRequest
 from unskew.partitioners import Need
 
 _log = logging.getLogger("unskew")

@@ -25,7 +25,7 @@ from unskew._spark.planning.scheme import (
     with_settings,
 )
 from unskew._spark.planning.settings import PlanSettings
-from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
+from unskew._spark.planning.statistics import KeyProfile, profile_keys
 from unskew._spark.routing.route import IN_PLACE, Route
 from unskew.errors import KeyTypeError
 from unskew.partitioners import Need, Partitioner
@@ -152,16 +152,6 @@ class RoutingRequest:
         types = tuple(field.dataType.simpleString() for field in self.key.fields)
         plan = Plan(self.key.names, types, route, self.need, why, *measured)
         return replace(plan, names=KeyNames(self.rows, self.key))
-
-
-def plan_pair(left: RoutingRequest, right: RoutingRequest) -> Plan:
-    """One plan for whole keys of both sides, made from the rows of both."""
-    check_same_types(left.key, right.key)
-    if left.scheme not in MEASURED or not left.key.fields:
-        return left.plan()
-    # The right side was given no workers or settings of its own.
-    right = replace(right, workers=left.workers, settings=left.settings)
-    return left.plan_from(together(left.profile(), right.profile()))
 
 
 def check_same_types(left: KeyColumns, right: KeyColumns) -> None:
