@@ -48,6 +48,9 @@ def run_case(spark: SparkSession, case: Case, seconds: float = 60) -> Outcome:
     found: list[Outcome] = []
 
     def work() -> None:
+        # Parts of Spark ask the session of their thread for settings: the TIME type, for one.
+        jvm: Any = spark._jvm
+        jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
         try:
             with _settings(spark, dict(case.settings)):
                 found.append(_compared(spark, case))
