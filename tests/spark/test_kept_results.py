@@ -13,6 +13,7 @@ import os
 import signal
 import threading
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -84,11 +85,9 @@ def placed(scheme, need="mergeable"):
 
 
 def drawn_by_position(rows):
-    # Spark does not hash maps: the rows of a key look alike, and only their places differ.
-    alike = rows.select("key", F.create_map(F.lit("id"), "id").alias("map"))
-    plan = unskew.plan(alike, "key", WORKERS, scheme="planned-split")
-    assert plan.route.draw == "position"
-    return plan.apply(alike).select(F.col("map")["id"].alias("id"))
+    # As rows are that have no column beside the key: nothing but their places tells them apart.
+    plan = unskew.plan(rows, "key", WORKERS, scheme="planned-split")
+    return replace(plan, route=replace(plan.route, draw="position")).apply(rows)
 
 
 def grouped(rows):

@@ -1,0 +1,57 @@
+"""The plan of a cogroup: one route for whole keys of both sides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from unskew._spark.planning.decision import PASS_SECONDS
+from unskew._spark.planning.input import Input
+from unskew._spark.planning.machine import Machine
+from unskew._spark.planning.notices import tell
+from unskew._spark.planning.plan import Plan
+from unskew._spark.planning.request import RoutingRequest, check_same_types
+from unskew._spark.planning.scheme import MEASURED
+from unskew._spark.planning.side_jobs import beside
+from unskew._spark.planning.statistics import KeyProfile, together
+from unskew._spark.routing.route import Route
+from unskew.partitioners import KeyGrouping
+
+
+def plan_pair(left: RoutingRequest, right: RoutingRequest) -> Plan:
+    """As asked for, or made from the rows of both sides."""
+    check_same_types(left.key, right.key)
+    if left.scheme not in MEASURED or not left.key.fields:
+        return left.plan()
+    if left.scheme == "auto" and left.settings.capacities is None:
+        return _decided(left, right)
+    return left.plan_from(_counted(left, right))
+
+
+def _decided(left: RoutingRequest, right: RoutingRequest) -> Plan:
+    """By the frequencies of the keys, unless an input is costly to compute: it is read once."""
+    session = left.rows.sparkSession
+    machine = Machine.of(session)
+    inputs = Input.of(left.rows), Input.of(right.rows)
+    asked = left.given["workers"]
+    why = "an input is costly to compute, so that it is read once and its keys are not counted"
+    if all(each.cheap for each in inputs):
+        left = replace(left, workers=asked or machine.slots)
+        profile = beside(
+            session,
+            "frequencies of the keys of both sides",
+            PASS_SECONDS,
+            lambda: _counted(left, right),
+        )
+        if profile is not None:
+            return left.plan_from(profile)
+        why = "the keys could not be counted in time"
+    tasks = asked or max(each.tasks_on(machine) for each in inputs)
+    route = Route.of(KeyGrouping(tasks))
+    tell(f"{route.name}: {why}")
+    return left.made(route, why)
+
+
+def _counted(left: RoutingRequest, right: RoutingRequest) -> KeyProfile:
+    # The right side was given no workers or settings of its own.
+    other = replace(right, workers=left.workers, settings=left.settings)
+    return together(left.profile(), other.profile())
