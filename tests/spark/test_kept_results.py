@@ -125,6 +125,15 @@ def split_join(how):
     return result
 
 
+def copied_join(rows):
+    table = rows.select("key").distinct().withColumn("title", F.upper("key"))
+    return unskew.join(rows, table, "key", workers=WORKERS, scheme="copy")
+
+
+def heavy_first(rows):
+    return unskew.mapInArrow(rows, same, rows.schema, cost=F.col("id"), scheme="heavy-first")
+
+
 def mapped_by_cost(rows):
     return unskew.mapInArrow(
         rows, same, rows.schema, cost_key="key", workers=WORKERS, scheme="posg"
@@ -143,6 +152,8 @@ LOWERINGS = {
     "aggregates in Python": aggregated,
     "split join": split_join("inner"),
     "split outer join": split_join("full"),
+    "copied join": copied_join,
+    "heavy rows first": heavy_first,
     "map by cost": mapped_by_cost,
 }
 
