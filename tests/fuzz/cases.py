@@ -154,11 +154,11 @@ def draw_case(seed: int, number: int) -> Case:
 def _tables(
     draw: random.Random, way: Way, attacked: dict[str, bool], traits: set[tuple[str, str]]
 ) -> tuple[Table, Table | None]:
-    family = draw_family(draw) if attacked["types"] else ()
+    aggregated = "named" in _parameters(way)
+    family = draw_family(draw, aggregated) if attacked["types"] else ()
     # Values alone are of the family in some cases: keys that are refused hide what they do.
-    kinds = draw_kinds(
-        draw, draw.choice([1, 1, 1, 2, 2, 3]), family if draw.random() < 0.7 else (), key=True
-    )
+    keys = family if draw.random() < (0.4 if aggregated else 0.7) else ()
+    kinds = draw_kinds(draw, draw.choice([1, 1, 1, 2, 2, 3]), keys, key=True)
     shape = draw.choice(SHAPES) if attacked["data"] else "mixed"
     values = draw_kinds(draw, draw.choice([1, 2]), family, key=False)
     left = with_values(draw, draw_table(draw, shape, kinds), values)

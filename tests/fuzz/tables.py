@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 
 from tests.fuzz.kinds import PLAIN, Kind, draw_kind
 
-SHAPES = ("mixed", "hot key", "all distinct", "empty", "one row", "all null", "one key")
+SHAPES = (
+    *("mixed", "all distinct", "empty", "one row", "all null"),
+    *("hot key", "one key") * 2,  # Keys that are split.
+)
 
 
 @dataclass(frozen=True)
