@@ -208,6 +208,15 @@ def test_null_keys_are_a_group_of_their_own_whatever_is_known_of_the_key(spark):
     assert len(found) == 11
 
 
+@pytest.mark.parametrize("workers", [None, 1, 2])
+def test_both_sides_of_a_cogroup_are_left_to_spark_alike(spark, workers):
+    level = spark.range(40).selectExpr("string(id % 8) AS key", "id")
+    other = level.selectExpr("key", "id + 100 AS id")
+    ours = unskew.groupBy(level, "key", workers=workers).cogroup(unskew.groupBy(other, "key"))
+    plain = level.groupBy("key").cogroup(other.groupBy("key"))
+    assert_same_result(ours.applyInArrow(paired, SCHEMA), plain.applyInArrow(paired, SCHEMA))
+
+
 def test_rows_are_cogrouped_with_themselves(rows):
     ours = unskew.groupBy(rows, "key", workers=3, scheme="routing-table")
     again = ours.cogroup(unskew.groupBy(rows.where("id < 300"), "key"))

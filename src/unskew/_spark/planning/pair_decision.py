@@ -52,6 +52,4 @@ def _decided(left: RoutingRequest, right: RoutingRequest) -> Plan:
 
 
 def _counted(left: RoutingRequest, right: RoutingRequest) -> KeyProfile:
-    # The right side was given no workers or settings of its own.
-    other = replace(right, workers=left.workers, settings=left.settings)
-    return together(left.profile(), other.profile())
+    return together(left.profile(), right.routed_as(left).profile())

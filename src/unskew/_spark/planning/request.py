@@ -95,6 +95,17 @@ class RoutingRequest:
         """The same request for other rows with the same key columns."""
         return replace(self, rows=rows)
 
+    def routed_as(self, other: RoutingRequest) -> RoutingRequest:
+        """The same rows and key on another request's route."""
+        return replace(
+            self,
+            need=other.need,
+            scheme=other.scheme,
+            workers=other.workers,
+            settings=other.settings,
+            given=other.given,
+        )
+
     def by_position(self) -> RoutingRequest:
         """The same request for rows whose columns are named by position.
 

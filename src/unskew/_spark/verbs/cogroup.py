@@ -24,7 +24,7 @@ class Cogrouped:
 
     @classmethod
     def of(cls, left: RoutingRequest, right: RoutingRequest) -> Cogrouped:
-        """Check that both sides can be routed alike."""
+        """Check that both sides can be routed alike; the right side takes the left's route."""
         if len(left.key.names) != len(right.key.names):
             raise ParameterError(
                 f"cogroup by {left.key.names} and {right.key.names}: give both as many columns"
@@ -36,7 +36,7 @@ class Cogrouped:
                 f"both sides of a cogroup take one route, and the right side asks for {asked}; "
                 "give workers, scheme and settings to the left groupBy only"
             )
-        return cls(left, right)
+        return cls(left, right.routed_as(left))
 
     def applyInArrow(self, func: Function, schema: StructType | str) -> DataFrame:  # noqa: N802
         """Map both groups of each key by a function of two Arrow tables, the key first or not."""
