@@ -273,7 +273,7 @@ def _named(drawing: Drawing, call: int) -> Iterator[Argument]:
 
 def _cost(drawing: Drawing, call: int) -> Iterator[Argument]:
     drawing.cost = drawing.draw.random() < 0.5
-    hashed = "F.xxhash64(col(keys[0]))"
+    hashed = "F.xxhash64(col(keys[0]).cast('string'))"  # Spark hashes no map.
     choices = [
         hashed,
         "F.length(col(keys[0]).cast('string'))",
@@ -286,7 +286,7 @@ def _cost(drawing: Drawing, call: int) -> Iterator[Argument]:
 
 
 def _cost_key(drawing: Drawing, call: int) -> Iterator[Argument]:
-    choices = ["keys", "keys[0]", "F.xxhash64(col(keys[0]))"]
+    choices = ["keys", "keys[0]", "F.xxhash64(col(keys[0]).cast('string'))"]
     if not drawing.cost:
         yield Argument(f"cost_key={drawing.draw.choice(choices)}")
 

@@ -122,6 +122,15 @@ def test_aggregates_in_python_are_those_of_the_whole_group(frame, monkeypatch, b
     check_against_each_group(frame, result, key)
 
 
+@pytest.mark.parametrize("kept", ["true", "false"])
+def test_without_a_key_there_is_one_row_also_of_no_rows(frame, kept):
+    rows = frame.where(kept)
+    ours = unskew.groupBy(rows).agg(**OURS, distinct=unskew.distinct("id"))
+    assert_same_result(ours.drop("distinct"), rows.agg(*sparks()))
+    exact = rows.agg(F.count_distinct("id")).first()[0]
+    assert ours.first()["distinct"] == pytest.approx(exact, rel=0.2)
+
+
 def test_level_keys_are_aggregated_in_one_step(spark):
     level = spark.range(4096).selectExpr("id % 2048 key", "id")
     result = unskew.groupBy(level, "key", scheme="kg").agg(unskew.distinct("id"))

@@ -128,7 +128,8 @@ class StateFunctions:
         def folded(batches: Batches) -> list[Any]:
             made = states.zero()
             for batch in batches:
-                made = states.add(made, pa.RecordBatch.from_struct_array(batch))
+                # A null is no row: it only makes Spark call this without any.
+                made = states.add(made, pa.RecordBatch.from_struct_array(batch.drop_null()))
             return made
 
         def merged(batches: Batches) -> list[Any]:

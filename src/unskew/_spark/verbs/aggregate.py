@@ -78,10 +78,21 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest, hints: CostHints)
 def _by_spark(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
     """All rows of a key in one call; the key itself does not travel to Python."""
     functions = plan.functions()
+    if not plan.key:
+        every = _and_none(plan.rows.select(functions.input.alias("input")))
+        done = every.agg(functions.whole(F.col("input")).alias(plan.state))
+        return done.select(*plan.results())
     state = functions.whole(functions.input).alias(plan.state)
     keys = plan.keys if keys_are_shown(plan.rows) else []
-    done = aggregate_by(plan.rows, plan.keys, state) if plan.key else plan.rows.agg(state)
+    done = aggregate_by(plan.rows, plan.keys, state)
     return _named(done.select(*keys, *plan.results()), request)
+
+
+def _and_none(rows: DataFrame) -> DataFrame:
+    """The rows and a null: where there is no row, Spark would not call the function at all."""
+    kind = rows.schema[0].dataType
+    none = rows.sparkSession.range(1).select(F.lit(None).cast(kind))
+    return rows.union(none)
 
 
 def _only(request: RoutingRequest, columns: Sequence[str]) -> RoutingRequest:
