@@ -124,6 +124,28 @@ def test_a_drop_in_rows_counts_when_it_repeats(memory):
     assert files(memory) == ["job/summary"]
 
 
+def test_drift_of_the_keys_is_told(memory, caplog):
+    caplog.set_level("INFO", "unskew")
+    for seed in (1, 1, 2):
+        run(memory, [record(seed)])
+        recalled(memory)
+    assert [each.getMessage().split(": ")[1] for each in caplog.records] == [
+        "100 % of the work was with other keys than in the run before; the last run counts"
+    ]
+
+
+def test_drift_is_the_share_of_work_that_moved():
+    keys = np.array([1, 2, 3], dtype=np.uint64)
+    rows, before = np.array([10, 10, 20]), np.array([0.5, 0.25, 0.25])
+    first = WorkRecord.of(keys, rows, before)
+    assert first.drift_from(first) == 0
+    assert first.drift_from(WorkRecord.of(keys, rows, 3 * before)) == 0
+    moved = WorkRecord.of(keys, rows, np.array([0.25, 0.5, 0.25]))
+    assert moved.drift_from(first) == pytest.approx(0.25)
+    rest = WorkRecord.of(keys, rows, before, most=0)
+    assert rest.drift_from(WorkRecord.of(keys, rows, before, most=0)) == 0
+
+
 def test_a_dataframe_that_is_run_again_counts_once(memory):
     place = run(memory, [record(seed) for seed in range(4)], stage=3)
     for partition in range(2):  # Spark has joined small partitions this time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import uuid
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tests.effort import few_jobs
 
@@ -280,5 +282,22 @@ def test_explain_shows_the_ways_that_were_weighed(rows, capsys):
     shown = capsys.readouterr().out
     assert "weighed" in shown
     assert "in-place" in shown
+    assert "took" not in shown
     with pytest.raises(ParameterError, match="no plan of unskew's"):
         unskew.explain(rows)
+
+
+@pytest.mark.classic("Spark Connect does not tell of its queries")
+@pytest.mark.parametrize("run", [DataFrame.collect, DataFrame.count, DataFrame.toArrow])
+def test_explain_shows_what_the_run_took(rows, capsys, run):
+    grouped = unskew.groupBy(rows, "key")
+    made = (
+        grouped.applyInArrow(summed, SCHEMA),
+        unskew.groupBy(rows, "key").cogroup(grouped).applyInArrow(paired, SCHEMA),
+        unskew.join(rows, rows.select("key").distinct(), "key", scheme="planned-split"),
+        unskew.mapInArrow(rows, lambda batches: batches, rows.schema, cost="id"),
+    )
+    for result in made:
+        run(result)
+        unskew.explain(result)
+        assert re.search(r"took +[0-9.]+ s when it ran", capsys.readouterr().out)

@@ -37,6 +37,7 @@ SETTING = "spark.unskew.memory"
 
 _SUMMARY = "summary"
 _PENDING = 2  # Runs that are kept although tasks of them are missing: they may still be running.
+_DRIFT = 0.25  # So much of the work with other keys than in the run before is worth a line.
 _DROP = 0.5  # A run with a smaller share of the rows of the run before was likely cut short.
 
 _log = logging.getLogger("unskew")
@@ -127,6 +128,7 @@ def _recalled(folder: ArrowFolder) -> WorkRecord | None:
         before = found[place + 1][1].record if place + 1 < len(found) else summary
         if read.certain or before is None or read.record.rows >= _DROP * before.rows:
             _put_together(folder, read.record, [each for each in pending if each <= run])
+            _note_drift(folder, read.record, before)
             return read.record
     _removed(folder, pending[_PENDING:])
     return summary
@@ -159,6 +161,16 @@ def _put_together(folder: ArrowFolder, record: WorkRecord, done: list[str]) -> N
         _warn_once(f"{folder.path(_SUMMARY)} cannot be written: {_in_short(error)}")
         return
     _removed(folder, done)
+
+
+def _note_drift(folder: ArrowFolder, record: WorkRecord, before: WorkRecord | None) -> None:
+    drift = 0.0 if before is None else record.drift_from(before)
+    if drift >= _DRIFT:
+        _log.info(
+            "%s: %.0f %% of the work was with other keys than in the run before; the last run counts",
+            folder.folder,
+            100 * drift,
+        )
 
 
 def _removed(folder: ArrowFolder, names: list[str]) -> None:

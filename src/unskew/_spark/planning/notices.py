@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame
 
+from unskew._spark.planning.run_time import run_seconds
 from unskew.errors import ParameterError, ParameterTypeError
 
 _log = logging.getLogger("unskew")
@@ -54,6 +55,8 @@ def verbose(on: bool = True) -> None:
 def explain(result: DataFrame) -> None:
     """Print how a DataFrame that a verb of unskew returned will run, and why.
 
+    Once it has run (`collect`, a write), also how long that took, beside what was expected.
+
     Parameters
     ----------
     result : DataFrame
@@ -68,6 +71,9 @@ def explain(result: DataFrame) -> None:
             "applyInPandas, mapInArrow or join returned, before anything is done with it"
         )
     plan.explain()
+    seconds = run_seconds(result)
+    if seconds is not None:
+        print(f"took      {seconds:.2f} s when it ran")
 
 
 def explained(result: DataFrame, plan: Explained) -> DataFrame:

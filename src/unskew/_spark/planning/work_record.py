@@ -142,6 +142,17 @@ class WorkRecord(ArrayValue):
         """Of all keys: as many as there are keys, if none was cut."""
         return int(self.key_calls.sum() + self.rest_calls.sum())
 
+    def drift_from(self, before: WorkRecord) -> float:
+        """Which share of the work is with other keys than it was: 0 none, 1 all of it."""
+        hashes = np.concatenate([self.keys, before.keys])
+        shares = np.concatenate(
+            [_shares(self, self.key_seconds), -_shares(before, before.key_seconds)]
+        )
+        _, places = np.unique(hashes, return_inverse=True)
+        heavy = np.bincount(places, shares)
+        rest = _shares(self, self.rest_seconds) - _shares(before, before.rest_seconds)
+        return float(np.abs(heavy).sum() + np.abs(rest).sum()) / 2
+
     def weights(self, workers: int, measure: Measure = "seconds") -> KeyWeights:
         """Heavy keys, and what all others bring to each of `workers` by their hash.
 
@@ -171,6 +182,11 @@ def _weight(rows: Whole, seconds: Floats) -> Floats:
     """The larger of a key's shares: rows are what counts when seconds are no longer trusted."""
     larger: Floats = np.maximum(rows / max(rows.sum(), 1), seconds / max(seconds.sum(), 1e-9))
     return larger
+
+
+def _shares(record: WorkRecord, seconds: Floats) -> Floats:
+    shares: Floats = seconds / max(record.seconds, 1e-9)
+    return shares
 
 
 def _by_range(ranges: Whole, values: NDArray[Any]) -> NDArray[Any]:
