@@ -72,6 +72,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # The default of 200 tasks per shuffle takes seconds on a few hundred rows, and each is a
         # state store to open in every batch of a stream with state.
         "spark.sql.shuffle.partitions": "2",
+        "spark.unskew.budget": "60",  # What is decided does not depend on the machine's speed.
         # Timestamps mean the same on every machine.
         "spark.sql.session.timeZone": "UTC",
         # The defaults since Spark 4.3: without them streams out of a shuffle are refused to

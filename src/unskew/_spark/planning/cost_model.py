@@ -36,6 +36,8 @@ ROUTE = 0.1e-6
 """A row of a join that is given a worker, and carries it through shuffle and sort."""
 PASS = 0.25e-6
 """A row through the pass for key statistics."""
+FEWEST = 1e-3
+"""The smallest share of the rows that it counts."""
 SMALLEST, LARGEST = 2.4e6, 150e6
 """Of how many bytes Spark makes a task behind a shuffle: so many tasks as there are slots, unless
 they would be smaller than 1 MB or larger than 64 MB, which it counts compressed."""
@@ -135,6 +137,17 @@ class StageCost:
     def statistics(self, rows: float, tasks: int) -> float:
         """The pass for key statistics."""
         return 3 * STAGE + (tasks * TASK + rows * PASS) / self.machine.cores
+
+    def countable(self, rows: float, tasks: int, seconds: float) -> float | None:
+        """Which share of the rows that pass can count in so many seconds; None if all of them.
+
+        >>> stage = StageCost(Machine(slots=2, cores=2), row_bytes=8)
+        >>> stage.countable(1e6, 2, 1.0), stage.countable(1e9, 2, 1.0)
+        (None, 0.00552)
+        """
+        start = self.statistics(0, tasks)
+        share = (seconds - start) / max(self.statistics(rows, tasks) - start, 1e-9)
+        return None if share >= 1 else float(f"{max(share, FEWEST):.3g}")
 
     def _moved(self, rows: float, step: float) -> float:
         return rows * (step + self.row_bytes * BYTE)

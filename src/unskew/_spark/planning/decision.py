@@ -23,7 +23,7 @@ from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
-from unskew._spark.planning.side_jobs import beside
+from unskew._spark.planning.side_jobs import beside, budget
 from unskew._spark.planning.statistics import KeyProfile, profile_keys
 from unskew._spark.planning.ways import Job, Way
 from unskew._spark.planning.work import KeySample, KeyWork
@@ -32,15 +32,15 @@ from unskew._spark.routing.route import Route
 from unskew.partitioners import KeyGrouping
 from unskew.partitioners.split_planning import in_ranges
 
-PILOT_SECONDS = 3.0
-"""How long a pilot may take; the first of a session waits for Python workers to start."""
-PASS_SECONDS = 10.0
-"""How long a pass for statistics may take; the first of a session waits for Spark to compile it."""
 NEAR = 1.15
 """A way this near to what statistics could make possible is taken without them: forecasts of two
 ways differ by as much from what they take."""
 RANGES = 64
 """Into how many ranges of hashes the pass sorts the keys."""
+
+
+_COSTLY = "the input is costly to compute, so that it is read once and its keys are not counted"
+_LATE = "the keys could not be counted in time"
 
 
 class Pilot(NamedTuple):
@@ -88,32 +88,32 @@ class Question:
         if self.record is not None and self.record.rows:
             return self._from_record(machine, source, self.record)
         if not source.cheap:
-            return self._without_statistics(machine, source)
+            return self._without_statistics(machine, source, _COSTLY)
         pilot = None
         if self.pilot is not None:
             run = partial(self.pilot, source.rows)
-            pilot = beside(session, "pilot of a function", PILOT_SECONDS, run)
+            pilot = beside(session, "pilot of a function", budget(session), run)
         found = pilot or Pilot(self.cost, self.cost if self.merges else None, None)
+        best = None
         if pilot is not None and pilot.keys is not None and source.rows and source.partitions:
             work = _sampled(pilot.keys, source.rows, found.cost)
             job = replace(self._job(machine, source, found, work), sample=pilot.keys)
-            way = self._settled(job)
-            if way is not None:
-                return self._planned(way, [way], found, "a sample of the keys")
-        return self._from_statistics(machine, source, found)
+            best = min(job.unplanned(), key=lambda way: way.seconds)
+            if self._settles(best, job):
+                return self._planned(best, [best], found, "a sample of the keys")
+        return self._from_statistics(machine, source, found, best)
 
-    def _settled(self, job: Job) -> Way | None:
-        """The best way that needs no frequencies of keys, unless these could tell of a better."""
-        best = min(job.unplanned(), key=lambda way: way.seconds)
+    def _settles(self, best: Way, job: Job) -> bool:
+        """Whether frequencies of keys could hardly tell of a better way."""
         level = job.work.total / job.calls.slots
         asking = job.stage.statistics(job.work.rows, job.partitions)
         if not self.merges:
             # Of whole keys a few tell nothing of the others: asking is worth it for much work.
-            return best if level < 2 * asking else None
+            return level < 2 * asking
         # Any other way moves all rows, and knows at best how to level them.
         moved = job.stage.shuffle(job.work.rows, job.partitions)
         least = level + moved + job.stage.python(job.work.rows, job.machine.slots) + asking
-        return best if best.seconds <= NEAR * least else None
+        return best.seconds <= NEAR * least
 
     def _from_record(self, machine: Machine, source: Input, record: WorkRecord) -> Decision:
         cost = cost_of(record)
@@ -124,23 +124,29 @@ class Question:
         ways = job.ways()
         return self._planned(ways[0], ways, found, profile.method, profile)
 
-    def _from_statistics(self, machine: Machine, source: Input, found: Pilot) -> Decision:
-        request = self.request
+    def _from_statistics(
+        self, machine: Machine, source: Input, found: Pilot, best: Way | None
+    ) -> Decision:
+        """By the frequencies of the keys; if time is over, by the `best` of the other ways."""
+        request, session = self.request, self.request.rows.sparkSession
+        seconds = budget(session, best.seconds if best else 0.0)
+        sample = request.settings.sample or source.countable(machine, seconds)
         profile = beside(
-            request.rows.sparkSession,
+            session,
             "frequencies of the keys",
-            PASS_SECONDS,
-            lambda: profile_keys(request.rows, request.key, RANGES, request.settings.sample),
+            seconds,
+            lambda: profile_keys(request.rows, request.key, RANGES, sample),
         )
+        if profile is None and best is not None:
+            return self._planned(best, [best], found, "a sample of the keys")
         if profile is None:
-            return self._without_statistics(machine, source)
+            return self._without_statistics(machine, source, _LATE)
         job = self._job(machine, source, found, KeyWork.of(profile, found.cost))
         ways = job.ways()
         return self._planned(ways[0], ways, found, profile.method, profile)
 
-    def _without_statistics(self, machine: Machine, source: Input) -> Decision:
-        """The input is costly to compute: it is read once, and no pass tells of its keys."""
-        why = "the input is costly to compute, so that it is read once and its keys are not counted"
+    def _without_statistics(self, machine: Machine, source: Input, why: str) -> Decision:
+        """No pass tells of the keys."""
         if self.merges:
             route = Route.in_place(self.workers or machine.slots)
         else:

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 
 from unskew._spark.frames.files import is_connect
 from unskew._spark.frames.physical_plan import is_read_only
-from unskew._spark.planning.cost_model import LARGEST
+from unskew._spark.planning.cost_model import LARGEST, StageCost
 from unskew._spark.planning.machine import MORE, Machine
 
 _SIZES: dict[type[DataType], int] = {
@@ -66,6 +66,12 @@ class Input(NamedTuple):
         """How many tasks to make of rows of which no more is known: more than slots for many."""
         few = self.rows is not None and self.rows * self.row_bytes < machine.slots * LARGEST
         return machine.slots if few else MORE * machine.slots
+
+    def countable(self, machine: Machine, seconds: float) -> float | None:
+        """Which share of the rows a pass for key statistics counts in time; None for all."""
+        if self.rows is None or self.partitions is None:
+            return None
+        return StageCost(machine, self.row_bytes).countable(self.rows, self.partitions, seconds)
 
 
 def _width(kind: DataType) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from unskew._spark.planning.choice import whole_keys
-from unskew._spark.planning.decision import NEAR, PASS_SECONDS, PILOT_SECONDS, RANGES
+from unskew._spark.planning.decision import NEAR, RANGES
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.join import COPY, JoinPlan, SideRoute
 from unskew._spark.planning.join_kinds import JoinKind
@@ -26,7 +26,7 @@ from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.scheme import requested
-from unskew._spark.planning.side_jobs import beside
+from unskew._spark.planning.side_jobs import beside, budget
 from unskew._spark.planning.skew_join import SkewJoin
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
 from unskew._spark.routing.route import Route
@@ -63,7 +63,8 @@ class JoinQuestion:
             return self._alike(Route.of(scheme), requested(scheme))
         if scheme == "auto" and self.left.settings.capacities is None:
             return self._weighed()
-        profiles = self._profiles(self.left.workers)
+        count = self.left.workers
+        profiles = _profile(self.left, count), _profile(self.right, count)
         if scheme in ("auto", PlannedSplit.scheme):
             way = self._job(self.left.workers, profiles).split(self.left.workers)
             tell(f"join by {way.name}: {way.said}")
@@ -76,15 +77,20 @@ class JoinQuestion:
         if not all(each.cheap for each in inputs):
             return left_to_spark(self.left, _COSTLY)
         asked: int | None = self.left.given["workers"]
+        session, forecast = self.left.rows.sparkSession, 0.0
         if all(each.rows is not None for each in inputs):
-            found = self._by_sizes(self._job(asked))
+            job = self._job(asked)
+            found = self._by_sizes(job)
             if found is not None:
                 return found
+            forecast = max(way.seconds for way in job.ways())
+        seconds = budget(session, forecast)
+        here, there = (each.countable(Machine.of(session), seconds / 2) for each in inputs)
         profiles = beside(
-            self.left.rows.sparkSession,
+            session,
             "frequencies of the keys of both sides",
-            PASS_SECONDS,
-            lambda: self._profiles(RANGES),
+            seconds,
+            lambda: (_profile(self.left, RANGES, here), _profile(self.right, RANGES, there)),
         )
         if profiles is None:
             return left_to_spark(self.left, "the keys could not be counted in time")
@@ -98,7 +104,7 @@ class JoinQuestion:
         if way is None or way.name != PLAIN or not job.may_explode:
             return way and self._best(way, ways, _SIZES)
         session = self.left.rows.sparkSession
-        meeting = beside(session, "a few rows of both sides", PILOT_SECONDS, self._meeting)
+        meeting = beside(session, "a few rows of both sides", budget(session), self._meeting)
         job = replace(job, meeting=meeting)
         ways = job.ways()
         way = settled(job, ways)
@@ -172,9 +178,6 @@ class JoinQuestion:
     def _alike(self, route: Route, why: str) -> JoinPlan:
         return JoinPlan(self.left.key.names, SideRoute(route), SideRoute(route), why)
 
-    def _profiles(self, ranges: int) -> Profiles:
-        return _profile(self.left, ranges), _profile(self.right, ranges)
-
     def _job(self, workers: int | None, profiles: Profiles | None = None) -> JoinJob:
         session = self.left.rows.sparkSession
         machine = Machine.of(session)
@@ -218,7 +221,7 @@ def left_to_spark(request: RoutingRequest, why: str) -> JoinPlan:
     return JoinPlan(request.key.names, side, side, why, plain=True)
 
 
-def _profile(side: RoutingRequest, ranges: int) -> KeyProfile:
-    """The frequencies of the keys that can have a partner."""
+def _profile(side: RoutingRequest, ranges: int, share: float | None = None) -> KeyProfile:
+    """The frequencies of the keys that can have a partner, of all rows or of a share of them."""
     present = side.rows.select(*side.key.columns).where(~side.key.any_null)
-    return profile_keys(present, side.key, ranges, side.settings.sample)
+    return profile_keys(present, side.key, ranges, side.settings.sample or share)

@@ -9,7 +9,6 @@ from pyspark.sql import Column, DataFrame
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew._spark.planning.cost_curve import CostCurve
-from unskew._spark.planning.decision import PASS_SECONDS
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.map_ways import AS_IS, KNOWN, LINES, MapJob, MapWay
@@ -23,6 +22,8 @@ SHORT = 1.0
 """With less work than this for each slot there is nothing to gain."""
 GAIN = 0.95
 """Forecasts err: rows move only for a clear gain."""
+_SECONDS = 10.0
+"""How long the pass over the costs may take: who gives them asks for it."""
 MOST = 4096
 """Rows that are known one by one, at most: they are listed in the query's plan."""
 
@@ -83,7 +84,7 @@ class MapQuestion:
         costs = beside(
             self.rows.sparkSession,
             "costs of the rows",
-            PASS_SECONDS,
+            _SECONDS,
             lambda: measured_costs(ordered, self.cost, most),
         )
         if costs is None:

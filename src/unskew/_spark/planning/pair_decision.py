@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from unskew._spark.planning.decision import PASS_SECONDS
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest, check_same_types
 from unskew._spark.planning.scheme import MEASURED
-from unskew._spark.planning.side_jobs import beside
+from unskew._spark.planning.side_jobs import beside, budget
 from unskew._spark.planning.statistics import KeyProfile, together
 from unskew._spark.routing.route import Route
 from unskew.partitioners import KeyGrouping
@@ -39,7 +38,7 @@ def _decided(left: RoutingRequest, right: RoutingRequest) -> Plan:
         profile = beside(
             session,
             "frequencies of the keys of both sides",
-            PASS_SECONDS,
+            budget(session),
             lambda: _counted(left, right),
         )
         if profile is not None:

@@ -8,20 +8,46 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import Observation, SparkSession
 
 from unskew._spark.frames.files import is_connect
+from unskew.errors import ParameterError
+
+BUDGET = "spark.unskew.budget"
+"""The setting of a session: how many seconds such a job may take."""
+_LEAST, _SHARE = 1.0, 0.03  # Without it: so many seconds, or this share of the user's job.
+_START = 3.0  # The first of its kind waits for Python workers to start and for Spark to compile it.
 
 _log = logging.getLogger("unskew")
 
+_started: WeakKeyDictionary[SparkSession, set[str]] = WeakKeyDictionary()
+
 Result = TypeVar("Result")
+
+
+def budget(session: SparkSession, forecast: float = 0.0) -> float:
+    """How many seconds a job of ours may take beside one of the user's that takes `forecast`."""
+    given = session.conf.get(BUDGET, None)
+    if given is None:
+        return max(_LEAST, _SHARE * forecast)
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise ParameterError(f"{BUDGET}={given} is not a time; set it to seconds, 0 or more")
+    return seconds
 
 
 def beside(
     session: SparkSession, what: str, seconds: float, job: Callable[[], Result]
 ) -> Result | None:
     """Run a job whose result is welcome but not needed; None if it fails or takes too long."""
+    known = _started.setdefault(session, set())
+    seconds += 0 if what in known else _START
+    known.add(what)
     tag = f"unskew-{uuid.uuid4()}"
     with _named(session, tag, f"unskew: {what}"):
         done = threading.Event()
