@@ -130,7 +130,7 @@ def test_drift_of_the_keys_is_told(memory, caplog):
         run(memory, [record(seed)])
         recalled(memory)
     assert [each.getMessage().split(": ")[1] for each in caplog.records] == [
-        "100 % of the work was with other keys than in the run before; the last one counts"
+        "100 % of the work was with other keys than in the run before; the last counts"
     ]
 
 

@@ -167,7 +167,7 @@ def _note_drift(folder: ArrowFolder, record: WorkRecord, before: WorkRecord | No
     drift = 0.0 if before is None else record.drift_from(before)
     if drift >= _DRIFT:
         _log.info(
-            "%s: %.0f %% of the work was with other keys than in the run before; the last one counts",
+            "%s: %.0f %% of the work was with other keys than in the run before; the last counts",
             folder.folder,
             100 * drift,
         )
