@@ -87,6 +87,16 @@ def test_hot_keys_of_two_large_sides_are_split():
     assert plain.seconds > 2 * hot.ways()[0].seconds
 
 
+def test_work_on_the_rows_of_the_result_makes_counting_pay():
+    small = {"left": 20_000.0, "right": 20_000.0, "kind": JoinKind.FULL, "meeting": 0.0}
+    assert by_size(job(**small)) == "plain"
+    assert by_size(job(**small, pair=1e-3)) is None
+    counts = zipf(20_000, 200, 1.2)
+    light, costly = (counted(counts, np.ones(200), pair=pair) for pair in (1e-7, 1e-3))
+    assert light.ways()[0].name == "plain"
+    assert costly.ways()[0].name != "plain"
+
+
 def test_level_keys_are_left_to_spark():
     level = counted(np.full(20_000, 1000.0), np.full(20_000, 5.0))
     assert level.ways()[0].name == "plain"

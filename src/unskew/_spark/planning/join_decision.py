@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from unskew._spark.planning.choice import whole_keys
+from unskew._spark.planning.cost_model import PAIR
 from unskew._spark.planning.decision import NEAR, RANGES
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.join import COPY, JoinPlan, SideRoute
@@ -51,6 +52,8 @@ class JoinQuestion:
     kind: JoinKind
     right_input: DataFrame
     """The right side as the user gave it."""
+    seconds_per_row: float = 0.0
+    """What is done with a row of the result, beside the join."""
 
     def decide(self) -> JoinPlan:
         """By the scheme that is asked for, or with "auto" the best one."""
@@ -202,6 +205,7 @@ class JoinQuestion:
             SkewJoin.of(session),
             self.left.settings,
             keys,
+            PAIR + self.seconds_per_row,
         )
 
 

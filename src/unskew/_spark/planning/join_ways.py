@@ -67,6 +67,8 @@ class JoinJob:
     settings: PlanSettings
     keys: JoinKeys | None = None
     """None as long as they are not counted."""
+    pair: float = PAIR
+    """Seconds of a row of the result."""
     meeting: float | None = None
     """The share of all pairs of rows that have one key, by a few rows; None if none were read."""
 
@@ -74,13 +76,13 @@ class JoinJob:
     def total(self) -> float:
         """All work of the tasks that join, on one core."""
         if self.keys is None:
-            return self._reading + self._pairs * PAIR
+            return self._reading + self._pairs * self.pair
         return float(self._of_keys.sum() + self._rest(1).sum())
 
     @property
     def may_explode(self) -> bool:
         """Whether rows could meet so often that the result is far larger than either side."""
-        return not self.kind.only_filters and self.left.rows * self.right.rows * PAIR > SMALL
+        return not self.kind.only_filters and self.left.rows * self.right.rows * self.pair > SMALL
 
     def ways(self) -> list[JoinWay]:
         """All legal ways, the quickest first."""
@@ -123,7 +125,7 @@ class JoinJob:
             whole *= min(
                 1.0, self.skew_join.threshold / max(self.left.bytes, self.right.bytes, 1.0)
             )
-        return whole + self._pairs * PAIR - self.total / self.machine.cores
+        return whole + self._pairs * self.pair - self.total / self.machine.cores
 
     def asking(self) -> float:
         """What it takes to count the keys of both sides."""
@@ -204,11 +206,11 @@ class JoinJob:
     @property
     def _of_keys(self) -> Seconds:
         assert self.keys is not None
-        return self.keys.seconds(self.left.seconds, self.right.seconds)
+        return self.keys.seconds(self.left.seconds, self.right.seconds, self.pair)
 
     def _rest(self, workers: int) -> Seconds:
         assert self.keys is not None
-        return self.keys.rest(self.left.seconds, self.right.seconds, workers)
+        return self.keys.rest(self.left.seconds, self.right.seconds, workers, self.pair)
 
     @property
     def _counts(self) -> list[int]:

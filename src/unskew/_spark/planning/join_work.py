@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unskew._spark.planning.cost_model import BYTE, PAIR, SORT
+from unskew._spark.planning.cost_model import BYTE, SORT
 from unskew._spark.planning.machine import Seconds
 from unskew._spark.planning.statistics import KeyProfile
 from unskew.partitioners import KeyGrouping
@@ -61,12 +61,12 @@ class JoinKeys:
             left.rest * typical,
         )
 
-    def seconds(self, left: float, right: float, pair: float = PAIR) -> Seconds:
+    def seconds(self, left: float, right: float, pair: float) -> Seconds:
         """What each heavy key takes, given the seconds of a row of each side and of the result."""
         taken: Seconds = self.left * left + self.right * right + self.left * self.right * pair
         return taken
 
-    def rest(self, left: float, right: float, workers: int, pair: float = PAIR) -> Seconds:
+    def rest(self, left: float, right: float, workers: int, pair: float) -> Seconds:
         """What all other keys bring to each worker by their hash."""
         taken = self.rest_left * left + self.rest_right * right + self.rest_pairs * pair
         return in_ranges(taken, workers)

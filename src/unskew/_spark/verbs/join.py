@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, check_rows
 from unskew._spark.frames.physical_plan import physical_plan
+from unskew._spark.planning.cost_model import CostHints
 from unskew._spark.planning.join import COPY, JoinPlan
 from unskew._spark.planning.join_decision import JoinQuestion, left_to_spark
 from unskew._spark.planning.join_kinds import JoinKind
@@ -43,6 +44,7 @@ def join(
     *,
     workers: int | None = None,
     scheme: str | Partitioner | Plan = "auto",
+    seconds_per_row: float | None = None,
     **settings: Any,
 ) -> DataFrame:
     """Join by equal columns: Spark's result, with hot keys spread over the workers.
@@ -66,6 +68,9 @@ def join(
         hot keys on one side and copies them on the other, "copy" sends all rows of one side to
         every worker and deals the other's; schemes that keep keys whole, by name or with their
         settings, send both sides by the same route.
+    seconds_per_row : float, optional
+        What is done with a row of the result takes so long, for "auto" to level; nothing else
+        tells what comes behind a join.
     **settings
         As of `groupBy`.
 
@@ -74,7 +79,7 @@ def join(
     DataFrame
         The rows of `left.join(right, on, how)`, in any order.
     """
-    asked = _Join.of(left, right, on, how, workers, scheme, settings)
+    asked = _Join.of(left, right, on, how, workers, scheme, settings, seconds_per_row)
     plan = asked.plan()
     return explained(asked.run(plan), plan)
 
@@ -87,13 +92,14 @@ def plan_join(
     *,
     workers: int | None = None,
     scheme: str | Partitioner | Plan = "auto",
+    seconds_per_row: float | None = None,
     **settings: Any,
 ) -> JoinPlan:
     """Decide how `join` with the same arguments would run, without running it.
 
     Parameters
     ----------
-    left, right, on, how, workers, scheme, **settings
+    left, right, on, how, workers, scheme, seconds_per_row, **settings
         As in `join`.
 
     Returns
@@ -102,7 +108,7 @@ def plan_join(
         With `explain()`, the reason `why`, the `ways` that were weighed, and the expected
         `max_over_mean` if keys were counted.
     """
-    return _Join.of(left, right, on, how, workers, scheme, settings).plan()
+    return _Join.of(left, right, on, how, workers, scheme, settings, seconds_per_row).plan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,8 @@ class _Join:
     kind: JoinKind
     plain: DataFrame
     """Spark's own join."""
+    seconds_per_row: float
+    """Of what follows."""
 
     @classmethod
     def of(
@@ -125,7 +133,9 @@ class _Join:
         workers: int | None,
         scheme: str | Partitioner | Plan,
         settings: Mapping[str, Any],
+        seconds_per_row: float | None,
     ) -> _Join:
+        hints = CostHints.of(seconds_per_row)
         check_rows("left", left)
         check_rows("right", right)
         kind = JoinKind.named(how)
@@ -156,7 +166,8 @@ class _Join:
         if scheme == COPY:
             # No partitioner has this name: rows go to all workers, or to any.
             here = replace(here, scheme=scheme)
-        return cls(here, there, kind, left.join(right, by, kind.value))
+        plain = left.join(right, by, kind.value)
+        return cls(here, there, kind, plain, hints.seconds_per_row or 0.0)
 
     def plan(self) -> JoinPlan:
         left, right = self.left, self.right
@@ -170,7 +181,8 @@ class _Join:
                 return left_to_spark(left, "it broadcasts one side of the join")
             if text.count("Exchange") < 2:
                 return left_to_spark(left, "the rows of one side are where the join needs them")
-        return JoinQuestion(left, self._reduced(), self.kind, right.rows).decide()
+        right_input, work = right.rows, self.seconds_per_row
+        return JoinQuestion(left, self._reduced(), self.kind, right_input, work).decide()
 
     def run(self, plan: JoinPlan) -> DataFrame:
         if plan.plain:
