@@ -42,7 +42,7 @@ def stateful(
     state_schema: StructType | str,
     checkpoint: str,
     workers: int | None = None,
-    rebalancer: str | Rebalancer | None = "mixed",
+    rebalancer: str | Rebalancer | None = "level",
     theta: float | None = None,
     table_size: int | None = None,
     interval: int = 1,
@@ -84,7 +84,7 @@ def stateful(
         How many partitions; the slots of the cluster if not given.
     rebalancer : str or Rebalancer, optional
         Plans the routing table: a name, or an object such as `Mixed(theta=0.1, table=500)`; None
-        leaves keys where their hash sends them.
+        leaves keys where their hash sends them. "level" moves least for the same balance.
     theta : float, optional
         How far the highest cost of a worker may be over the mean before a table is planned: 0.08
         unless given, or the `theta` of a rebalancer object, which must then not be given here.
