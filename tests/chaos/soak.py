@@ -1,0 +1,129 @@
+"""Run a stateful stream for many batches; write down what each took, its files and its memory.
+
+    python -m tests.chaos.soak --batches 1000 --json soak.json
+
+The load is the same in every batch. Another key is hot every twenty batches, so that keys move and
+state is compacted all the time. Exits with 1 if the counts of the keys are wrong at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import unskew
+
+ROWS, KEYS, WORKERS = 4_000, 20_000, 8
+HOT_ROWS, HOT_BATCHES = 1_000, 20
+AHEAD = 4
+"""Files that wait, so that the stream never does."""
+
+
+def main() -> None:
+    """Run it, and print a line now and then."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--batches", type=int, default=1000)
+    options.add_argument("--json", type=Path)
+    asked = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        records, wrong = soak(Path(folder), asked.batches)
+    if asked.json:
+        asked.json.write_text(json.dumps({"wrong": wrong, "batches": records}) + "\n")
+    sys.exit(1 if wrong else 0)
+
+
+def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
+    """A record of each batch, and the number of keys whose count is wrong at the end."""
+    session = _session()
+    (folder / "rows").mkdir()
+    expected: Counter[str] = Counter()
+    draw = np.random.default_rng(1)
+    source = session.readStream.schema("key string").option("maxFilesPerTrigger", 1)
+    stream = unskew.streaming.stateful(
+        source.parquet(str(folder / "rows")), "key", _count, schema="key string, n bigint",
+        state_schema="n bigint", checkpoint=str(folder / "state"), workers=WORKERS, cost="rows",
+        payback=None,
+    )  # fmt: skip
+    written = 0
+    records: list[dict[str, Any]] = []
+    for written in range(AHEAD):
+        expected.update(_write(folder, written, draw))
+    written = AHEAD
+    query = stream.start(lambda output, _: output.write.format("noop").mode("overwrite").save())
+    while query.isActive and len(records) < batches:
+        progress = stream.progress
+        for done in progress[len(records) : batches]:
+            records.append(
+                {
+                    "seconds": round(done.seconds, 4),
+                    "moved": done.migrated_keys,
+                    "files": sum(each.is_file() for each in (folder / "state").rglob("*")),
+                    "megabytes": _megabytes(session),
+                }
+            )
+            if len(records) % 50 == 0:
+                print(len(records), records[-1], flush=True)
+        while written < min(len(progress) + AHEAD, batches):
+            expected.update(_write(folder, written, draw))
+            written += 1
+        time.sleep(0.02)
+    query.stop()
+    query.awaitTermination()
+    state = unskew.streaming.read_state(session, str(folder / "state")).toArrow()
+    found = dict(zip(state["key"].to_pylist(), state["n"].to_pylist(), strict=True))
+    wrong = sum(found.get(key) != count for key, count in expected.items())
+    return records, wrong + len(found.keys() - expected.keys())
+
+
+def _session() -> SparkSession:
+    settings = {
+        "spark.master": "local[2]",
+        "spark.pyspark.python": sys.executable,
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "1g",
+        "spark.sql.ui.retainedExecutions": "20",
+    }
+    session = SparkSession.builder.config(map=settings).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _count(key: Any, rows: pa.Table, state: Any) -> Any:
+    n = rows.num_rows + (state["n"] if state else 0)
+    return [{"key": key, "n": n}], {"n": n}
+
+
+def _write(folder: Path, number: int, draw: np.random.Generator) -> Iterable[str]:
+    """One file, whole or not at all; returns its keys."""
+    numbers = draw.integers(0, KEYS, ROWS)
+    numbers[:HOT_ROWS] = 7 * (number // HOT_BATCHES) % KEYS
+    keys = [f"key-{each}" for each in numbers]
+    unfinished = folder / "rows" / f".{number}.unfinished"
+    pq.write_table(pa.table({"key": keys}), unfinished)
+    unfinished.rename(folder / "rows" / f"{number:06d}.parquet")
+    return keys
+
+
+def _megabytes(session: SparkSession) -> float:
+    """What the Java heap holds, and the whole driver in Python."""
+    java: Any = session.sparkContext._jvm
+    runtime = java.java.lang.Runtime.getRuntime()
+    heap = runtime.totalMemory() - runtime.freeMemory()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return round((heap + pages * 4096) / 1e6, 1)
+
+
+if __name__ == "__main__":
+    main()
