@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import unskew
+from unskew_lab.session import new_session
 
 ROWS, KEYS, WORKERS = 4_000, 20_000, 8
 HOT_ROWS, HOT_BATCHES = 1_000, 20
@@ -46,7 +47,7 @@ def main() -> None:
 
 def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
     """A record of each batch, and the number of keys whose count is wrong at the end."""
-    session = _session()
+    session = new_session(slots=2)
     (folder / "rows").mkdir()
     expected: Counter[str] = Counter()
     draw = np.random.default_rng(1)
@@ -85,19 +86,6 @@ def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
     found = dict(zip(state["key"].to_pylist(), state["n"].to_pylist(), strict=True))
     wrong = sum(found.get(key) != count for key, count in expected.items())
     return records, wrong + len(found.keys() - expected.keys())
-
-
-def _session() -> SparkSession:
-    settings = {
-        "spark.master": "local[2]",
-        "spark.pyspark.python": sys.executable,
-        "spark.ui.enabled": "false",
-        "spark.driver.memory": "1g",
-        "spark.sql.ui.retainedExecutions": "20",
-    }
-    session = SparkSession.builder.config(map=settings).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
 
 
 def _count(key: Any, rows: pa.Table, state: Any) -> Any:
