@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew._spark.planning.cost_model import CostHints, FunctionCost, StageCost, fitted
+from unskew._spark.planning.decision import _sampled
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile
@@ -163,11 +164,31 @@ def test_a_fitted_cost_is_never_negative(points):
 
 
 def test_more_rows_have_more_keys():
-    sample = KeySample(rows=2000, keys=400, in_half=280, hottest=0.2)
+    sample = KeySample(rows=2000, keys=400, in_half=280)
     assert sample.keys_in(2000) == pytest.approx(400)
     assert 400 < sample.keys_in(200_000) < 400 * 100
-    seen_all = KeySample(rows=2000, keys=20, in_half=20, hottest=0.2)
+    seen_all = KeySample(rows=2000, keys=20, in_half=20)
     assert seen_all.keys_in(1e9) == pytest.approx(20)
+
+
+def test_one_whole_key_of_a_few_rows_stands_for_as_many_as_fit_into_the_rest():
+    assert KeySample(rows=500, keys=1, in_half=0.5).keys_in(25_000) == pytest.approx(50)
+    cost = fitted([(500, 0.1)])
+    assert 50 * cost.of(np.array([500.0]))[0] == pytest.approx(5, rel=0.05)
+    # A key with ten times the rows takes about ten times as long.
+    assert cost.of(np.array([5000.0]))[0] == pytest.approx(1, rel=0.05)
+
+
+@pytest.mark.parametrize("scale", [1, 20])
+def test_a_sample_of_skewed_keys_tells_that_hashing_is_uneven(scale):
+    counts = zipf(24_000 * scale, 2000, 1.2)
+    shares = counts / counts.sum()
+    sample = KeySample(8192, 1500, 1000, shares[shares >= 1 / 64].tolist())
+    cost = FunctionCost(0.0, 200e-6)
+    known = KeyWork.of(profile(counts, 1000), cost).hashed(8).max()
+    guessed = _sampled(sample, counts.sum(), cost).hashed(8).max()
+    assert guessed == pytest.approx(known, rel=0.4)
+    assert guessed > 1.5 * counts.sum() * 200e-6 / 8
 
 
 def test_keys_in_parts_are_those_of_rows_dealt_at_random():

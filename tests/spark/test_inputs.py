@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from unskew._spark.frames.physical_plan import is_read_only
+from unskew._spark.planning.input import Input
 
 pytestmark = [pytest.mark.spark, pytest.mark.classic("Spark Connect names no RDDs")]
 
@@ -30,3 +31,24 @@ def test_what_is_kept_or_only_scanned_can_be_read_again(spark, name):
     cheap, made = INPUTS[name]
     rows = made(spark.range(0, 20, 1, 2).withColumn("key", F.col("id") % 3))
     assert is_read_only(rows) == cheap
+
+
+def test_files_and_caches_tell_how_many_rows_they_have(spark, tmp_path):
+    made = spark.range(0, 20_000, 1, 4).selectExpr("id", "string(id % 7) AS key")
+    files = tmp_path / "some files"
+    made.write.parquet(str(files))
+    read = spark.read.parquet(str(files))
+    found = Input.of(read.where("id > 3").select("key"))
+    assert found.rows == pytest.approx(20_000, rel=0.1)
+    assert found.repeats
+    both = read.union(read)
+    assert Input.of(both).rows == pytest.approx(40_000, rel=0.1)
+    kept = read.cache()
+    kept.count()
+    assert Input.of(kept).rows == 20_000
+    assert not Input.of(kept).repeats
+    kept.unpersist()
+    assert Input.of(spark.range(50)).rows == 50
+    for file in files.glob("*.parquet"):
+        file.write_bytes(b"")
+    assert Input.of(read).rows is not None

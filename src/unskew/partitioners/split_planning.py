@@ -10,6 +10,7 @@ from unskew.kernels.planned import Index, Weights, fill_workers
 from unskew.partitioners.contract import KeyHashes, WorkerIds, check_epsilon
 from unskew.partitioners.key_grouping import KeyGrouping
 from unskew.partitioners.static import SplitTable
+from unskew.sketches.hash_ranges import in_ranges
 from unskew.sketches.key_table import KeyTable
 
 TABLE = 1000
@@ -79,19 +80,6 @@ def arc_loads(keys: KeyHashes, weights: Weights, rest: Weights, arcs: int) -> We
     named = (keys >> arc_shift(arcs)).astype(np.int64)
     loads: Weights = in_ranges(rest, arcs) + np.bincount(named, weights, minlength=arcs)
     return loads
-
-
-def in_ranges(loads: Weights, ranges: int) -> Weights:
-    """What equal ranges of hashes bring, for another number of ranges; each is evenly filled.
-
-    >>> in_ranges(np.array([4.0, 2.0]), 4).tolist(), in_ranges(np.array([4.0, 2.0]), 1).tolist()
-    ([2.0, 2.0, 1.0, 1.0], [6.0])
-    """
-    below = np.concatenate([[0.0], np.cumsum(loads)])
-    edges = np.arange(ranges + 1) * (loads.size / ranges)
-    # Rounding may leave a difference of equal sums just below nothing.
-    within: Weights = np.maximum(np.diff(np.interp(edges, np.arange(below.size), below)), 0.0)
-    return within
 
 
 def check_plan(

@@ -36,6 +36,7 @@ ROUTE = 0.1e-6
 """A row of a join that is given a worker, and carries it through shuffle and sort."""
 PASS = 0.25e-6
 """A row through the pass for key statistics."""
+_USUAL = 300e-6  # Of a call, in pandas.
 FEWEST = 1e-3
 """The smallest share of the rows that it counts."""
 SMALLEST, LARGEST = 2.4e6, 150e6
@@ -160,6 +161,8 @@ def fitted(points: Sequence[tuple[float, float]]) -> FunctionCost:
     1 ms a call, 1 ms a row (a pilot)
     """
     rows, seconds = (np.array(each, dtype=np.float64) for each in zip(*points, strict=True))
+    if rows.min() == rows.max():
+        return _of_one_size(float(rows[0]), float(seconds.mean()))
     fits = [_fit(rows, seconds, power) for power in (1.0, 1.5, 2.0)]
     best = fits[0]
     if rows.max() >= 8 * rows.min():
@@ -170,13 +173,22 @@ def fitted(points: Sequence[tuple[float, float]]) -> FunctionCost:
     return best[1]
 
 
+def _of_one_size(rows: float, seconds: float) -> FunctionCost:
+    """What groups of one size tell: beyond the usual cost of a call, it is taken to be the rows'.
+
+    >>> print(_of_one_size(500, 0.1003))
+    300 µs a call, 200 µs a row (a pilot)
+    """
+    call = min(seconds, _USUAL)
+    return FunctionCost(call, float(f"{(seconds - call) / max(rows, 1):.3g}"), source="a pilot")
+
+
 def _fit(rows: Seconds, seconds: Seconds, power: float) -> tuple[float, FunctionCost]:
     weights = 1.0 / np.maximum(seconds, 1e-7)
     terms = np.stack([np.ones(rows.size), rows**power], axis=1) * weights[:, None]
     from_both = np.linalg.lstsq(terms, seconds * weights, rcond=None)[0]
-    if (from_both < 0).any() or np.unique(rows).size < 2:
-        # One of the two alone: by the row if groups differ in size, else by the call.
-        alone = 0 if np.unique(rows).size < 2 or from_both[1] < 0 else 1
+    if (from_both < 0).any():
+        alone = 0 if from_both[1] < 0 else 1  # One of the two, by the call or by the row.
         one = float(terms[:, alone] @ (seconds * weights) / (terms[:, alone] @ terms[:, alone]))
         from_both = np.array([one, 0.0] if alone == 0 else [0.0, one])
     error = float(np.square(terms @ from_both - seconds * weights).sum())

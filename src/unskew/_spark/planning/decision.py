@@ -29,8 +29,9 @@ from unskew._spark.planning.ways import Job, Way
 from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
+from unskew.hashing import hash_ids
 from unskew.partitioners import KeyGrouping
-from unskew.partitioners.split_planning import in_ranges
+from unskew.sketches.hash_ranges import in_ranges
 
 NEAR = 1.15
 """A way this near to what statistics could make possible is taken without them: forecasts of two
@@ -195,10 +196,14 @@ class Question:
 
 
 def _sampled(sample: KeySample, rows: float, cost: FunctionCost) -> KeyWork:
-    """The work of keys of which only a sample is known."""
-    groups = sample.keys_in(rows)
-    hot = np.array([sample.hottest * rows])
-    rest = max(groups - 1, 0.0) * cost.per_call + (1 - sample.hottest) * rows * cost.per_row
-    return KeyWork(
-        rows, groups, np.zeros(1, np.uint64), hot, cost.of(hot), np.full(RANGES, rest / RANGES)
-    )
+    """The work of keys of which only a sample is known: their hashes are made up."""
+    heavy = rows * np.array(sample.heavy)
+    light = max(sample.keys_in(rows) - heavy.size, 0.0)
+    each = max(rows - float(heavy.sum()), 0.0) / max(light, 1.0)
+    counts, rest = heavy, light * float(cost.of(np.array([each]))[0])
+    if light <= RANGES:
+        # Few keys are not level by their hash, even if they are alike.
+        counts, rest = np.append(heavy, np.full(round(light), each)), 0.0
+    keys = hash_ids(np.arange(counts.size))
+    ranges = np.full(RANGES, rest / RANGES)
+    return KeyWork(rows, heavy.size + light, keys, counts, cost.of(counts), ranges)

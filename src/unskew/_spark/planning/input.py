@@ -18,6 +18,7 @@ from pyspark.sql.types import (
 )
 
 from unskew._spark.frames.files import is_connect
+from unskew._spark.frames.parquet_files import rows_per_byte
 from unskew._spark.frames.physical_plan import is_read_only
 from unskew._spark.planning.cost_model import LARGEST, StageCost
 from unskew._spark.planning.machine import MORE, Machine
@@ -41,7 +42,7 @@ class Input(NamedTuple):
     cheap: bool
     """Whether rows can be read again at little cost: they come from files or memory as they are."""
     rows: float | None
-    """Estimated by Spark, from sizes of files at last; None if it does not tell."""
+    """As files and caches tell, or from sizes; before filters. None if nothing tells."""
     partitions: int | None
     row_bytes: float
     repeats: bool = False
@@ -55,11 +56,14 @@ class Input(NamedTuple):
         if is_connect(rows):
             return cls(cheap, None, None, width)
         query: Any = rows._jdf.queryExecution()
-        size = float(str(query.optimizedPlan().stats().sizeInBytes()))
-        count = size / width if size < _UNKNOWN else None
+        count = _counted(rows, query, width)
         # A costly input may have to run in part to tell its partitions.
         partitions = int(query.toRdd().getNumPartitions()) if cheap else None
-        repeats = cheap and query.analyzed().deterministic() and "InMemory" not in query.toString()
+        repeats = (
+            cheap
+            and query.analyzed().deterministic()
+            and "InMemoryRelation" not in query.toString()
+        )
         return cls(cheap, count, partitions, width, bool(repeats))
 
     def tasks_on(self, machine: Machine) -> int:
@@ -72,6 +76,21 @@ class Input(NamedTuple):
         if self.rows is None or self.partitions is None:
             return None
         return StageCost(machine, self.row_bytes).countable(self.rows, self.partitions, seconds)
+
+
+def _counted(rows: DataFrame, query: Any, width: float) -> float | None:
+    """The rows of all that is read; those of Parquet files by the footer of one of them."""
+    plan = query.optimizedPlan()
+    size = float(str(plan.stats().sizeInBytes()))
+    leaves = plan.collectLeaves()
+    found = [leaves.apply(place).stats() for place in range(leaves.size())]
+    if found and all(each.rowCount().isDefined() for each in found):
+        return float(sum(int(str(each.rowCount().get())) for each in found))
+    read = sum(float(str(each.sizeInBytes())) for each in found)
+    dense = rows_per_byte(rows._jdf.inputFiles()) if size < _UNKNOWN else None
+    if dense is not None:
+        return read * dense
+    return size / width if size < _UNKNOWN else None
 
 
 def _width(kind: DataType) -> int:

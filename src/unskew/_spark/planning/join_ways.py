@@ -23,7 +23,8 @@ from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.skew_join import SkewJoin
 from unskew._spark.routing.route import Route
 from unskew.partitioners import PlannedSplit
-from unskew.partitioners.split_planning import in_ranges, planned_loads
+from unskew.partitioners.split_planning import planned_loads
+from unskew.sketches.hash_ranges import in_ranges
 
 PLAIN = "plain"
 """Spark's own join."""

@@ -12,7 +12,7 @@ from unskew._spark.planning.machine import Seconds
 from unskew._spark.planning.statistics import KeyProfile
 from unskew.partitioners import KeyGrouping
 from unskew.partitioners.contract import KeyHashes
-from unskew.partitioners.split_planning import in_ranges
+from unskew.sketches.hash_ranges import in_ranges
 
 
 class SideRows(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from unskew._spark.planning.machine import Seconds
 from unskew._spark.planning.statistics import KeyProfile
 from unskew.partitioners import KeyGrouping
 from unskew.partitioners.contract import KeyHashes
-from unskew.partitioners.split_planning import in_ranges
+from unskew.sketches.hash_ranges import in_ranges
 
 
 class KeySample(NamedTuple):
@@ -20,14 +21,14 @@ class KeySample(NamedTuple):
 
     rows: int
     keys: int
-    in_half: int
+    in_half: float
     """Different keys in the first half of the rows."""
-    hottest: float
-    """The share of the rows that one key has."""
+    heavy: Sequence[float] = ()
+    """The shares of the rows that heavy keys have, the largest first."""
 
     def keys_in(self, rows: float) -> float:
         """How many different keys more rows would have, by Heaps' law."""
-        growth = np.log2(max(self.keys, 1) / max(self.in_half, 1))
+        growth = np.log2(max(self.keys, 1) / max(self.in_half, 0.5))
         return float(self.keys * (max(rows, 1.0) / max(self.rows, 1)) ** min(max(growth, 0), 1))
 
 

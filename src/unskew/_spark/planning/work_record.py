@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unskew.partitioners.split_planning import in_ranges
 from unskew.sketches.frozen import ArrayValue, frozen
+from unskew.sketches.hash_ranges import in_ranges
 
 MOST_KEYS = 4096
 """How many keys a record names."""

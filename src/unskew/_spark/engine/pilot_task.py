@@ -1,0 +1,123 @@
+"""The task of a pilot: a function timed on the groups of a few rows.
+
+It imports nothing that a worker does without: every Python worker of a session waits for that.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unskew._spark.engine.bulk import Batches, OneSide
+from unskew._spark.engine.calls import GroupCall, Results
+from unskew._spark.engine.cutting import Bundle, bundles
+from unskew._spark.engine.merging import merged
+from unskew._spark.frames.arrow_keys import KeyGroups
+
+ROWS = 1024
+"""With how many rows a pilot calls the function, about."""
+COUNTED = 8192
+"""Of how many rows it counts the keys, where it is not the whole keys that are drawn."""
+HEAVY = 1 / 64
+"""Which share of the rows makes a key heavy: it is named by its share."""
+SECONDS = 0.05
+"""When it stops to call the function."""
+
+
+def _first(batches: Batches) -> pa.Table:
+    """The first rows, in few batches."""
+    taken: list[pa.RecordBatch] = []
+    for batch in batches:
+        taken.append(batch)
+        if sum(each.num_rows for each in taken) >= COUNTED:
+            break
+    return pa.Table.from_batches(taken)
+
+
+@dataclass(frozen=True, slots=True)
+class PilotTask:
+    """Times a function on the groups of a task's rows."""
+
+    layout: OneSide
+    call: GroupCall
+    merge: GroupCall | None
+
+    def __call__(self, batches: Batches) -> Batches:
+        """A report as JSON, of one row."""
+        try:
+            report = self._report(batches)
+        except Exception as problem:  # The real run raises it again, as Spark does.
+            report = {"error": repr(problem)[:200]}
+        for _ in batches:
+            pass
+        yield pa.record_batch({"report": [json.dumps(report)]})
+
+    def _report(self, batches: Batches) -> dict[str, Any]:
+        keys = None
+        if self.merge is not None:
+            rows = _first(batches)
+            keys = self._sample(rows)
+            # In the order of their keys, as rows that Spark sorted.
+            batches = iter([KeyGroups.of(rows.slice(0, ROWS), self.layout.cut_by).rows])
+        start, before = time.perf_counter(), time.process_time()
+        timed = list(self._timed(batches))
+        busy = (time.process_time() - before) / max(time.perf_counter() - start, 1e-9)
+        # The first call pays for what is loaded on the way.
+        points = [(size, seconds) for size, seconds, _ in timed[len(timed) > 1 :]]
+        report: dict[str, Any] = {"points": points, "busy": min(busy, 1.0)}
+        # Of whole keys, drawn at random, twice the rows have twice the keys.
+        seen = sum(size for size, _, _ in timed)
+        report["keys"] = keys or (seen, len(timed), len(timed) / 2)
+        if self.merge is not None:
+            report["merge"] = self._merging([result for _, _, result in timed])
+        return report
+
+    def _sample(self, rows: pa.Table) -> tuple[int, int, float, list[float]]:
+        """Rows, keys, keys of the first half and shares of the heavy ones, as in `KeySample`."""
+        groups = KeyGroups.of(rows, self.layout.cut_by)
+        half = KeyGroups.of(rows.slice(0, (rows.num_rows + 1) // 2), self.layout.cut_by)
+        shares = np.sort(np.diff(groups.starts) / max(rows.num_rows, 1))[::-1]
+        heavy = shares[shares >= HEAVY].tolist()
+        return rows.num_rows, groups.count, half.count, heavy
+
+    def _timed(self, batches: Batches) -> Iterator[tuple[int, float, pa.Table]]:
+        """Rows, seconds and result of a call for each complete group, while there is time."""
+        end = time.perf_counter() + SECONDS
+        for rows, starts in bundles(batches, self.layout.cut_by, self.call.settings.limits):
+            for first, last in pairwise(starts.tolist()):
+                start = time.perf_counter()
+                result = self._result(rows.slice(first, last - first))
+                now = time.perf_counter()
+                yield last - first, now - start, result
+                if now > end:
+                    return
+
+    def _result(self, rows: pa.Table) -> pa.Table:
+        key = [rows.column(place).slice(0, 1) for place in self.layout.key]
+        if self.call.form.iterator:
+            shown = map(self.layout.shown, rows.to_batches())
+            return pa.concat_tables(self.call.of_stream(key, shown))
+        collector = self.call.collector()
+        whole = Bundle(rows, np.array([0, rows.num_rows]))
+        for result in self.call.of_bundle(self.layout.sides(whole), key):
+            collector.add(result)
+        return collector.taken().rows
+
+    def _merging(self, results: list[pa.Table]) -> float:
+        """The seconds of a merge of one key's results."""
+        assert self.merge is not None
+        some = [each for each in results[:100] if each.num_rows]
+        if not some:
+            return 0.0
+        parts = Results(pa.concat_tables(some), [each.num_rows for each in some])
+        list(merged(self.merge, Results(some[0], [some[0].num_rows])))
+        start = time.perf_counter()
+        list(merged(self.merge, parts))
+        return (time.perf_counter() - start) / len(some)
