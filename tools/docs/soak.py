@@ -33,8 +33,8 @@ def soak_page() -> str:
         lines.append(f"| {said} | {_number(first)} | {_number(last)} |")
     moved = sum(batch["moved"] for batch in kept["batches"])
     said = (
-        f"{len(kept['batches']):,} batches, {moved:,} keys moved; keys whose count was wrong at the "
-        f"end: {kept['wrong']}."
+        f"{len(kept['batches']):,} batches, {moved:,} keys moved; "
+        f"keys with a wrong count at the end: {kept['wrong']}."
     )
     return "\n\n".join(
         [said, "\n".join(lines), f"![Each batch of a long run](images/{PICTURE.name})"]

@@ -36,6 +36,8 @@ ROUTE = 0.1e-6
 """A row of a join that is given a worker, and carries it through shuffle and sort."""
 PASS = 0.25e-6
 """A row through the pass for key statistics."""
+FIRST_PASS = 1.0
+"""How much longer the first of a session takes: Spark compiles it."""
 _USUAL = 300e-6  # Of a call, in pandas.
 FEWEST = 1e-3
 """The smallest share of the rows that it counts."""

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from unskew._spark.planning.choice import route_for
-from unskew._spark.planning.cost_model import FunctionCost
+from unskew._spark.planning.cost_model import FIRST_PASS, FunctionCost
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
-from unskew._spark.planning.side_jobs import beside, budget
+from unskew._spark.planning.side_jobs import beside, budget, ran_before
 from unskew._spark.planning.statistics import KeyProfile, profile_keys
 from unskew._spark.planning.ways import Job, Way
 from unskew._spark.planning.work import KeySample, KeyWork
@@ -41,6 +41,7 @@ RANGES = 64
 
 
 _COSTLY = "the input is costly to compute, so that it is read once and its keys are not counted"
+_PASS = "frequencies of the keys"
 _LATE = "the keys could not be counted in time"
 
 
@@ -108,6 +109,8 @@ class Question:
         """Whether frequencies of keys could hardly tell of a better way."""
         level = job.work.total / job.calls.slots
         asking = job.stage.statistics(job.work.rows, job.partitions)
+        if not ran_before(self.request.rows.sparkSession, _PASS):
+            asking += FIRST_PASS
         if not self.merges:
             # Of whole keys a few tell nothing of the others: asking is worth it for much work.
             return level < 2 * asking
@@ -134,7 +137,7 @@ class Question:
         sample = request.settings.sample or source.countable(machine, seconds)
         profile = beside(
             session,
-            "frequencies of the keys",
+            _PASS,
             seconds,
             lambda: profile_keys(request.rows, request.key, RANGES, sample),
         )

@@ -41,6 +41,11 @@ def budget(session: SparkSession, forecast: float = 0.0) -> float:
     return seconds
 
 
+def ran_before(session: SparkSession, what: str) -> bool:
+    """Whether a job of this kind ran in the session: the first takes longer."""
+    return what in _started.get(session, ())
+
+
 def beside(
     session: SparkSession, what: str, seconds: float, job: Callable[[], Result]
 ) -> Result | None:
