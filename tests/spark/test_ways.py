@@ -274,6 +274,23 @@ def test_a_job_that_is_remembered_needs_neither_pilot_nor_pass(rows, reference, 
         unskew.remember(None)
 
 
+def test_aggregates_in_python_are_remembered(rows, tmp_path, caplog):
+    caplog.set_level(logging.INFO, "unskew")
+
+    def run(name):
+        grouped = unskew.groupBy(rows, "key", name=name)
+        return grouped.agg(n=unskew.count(), most=unskew.top_k("key", 1)).select("key", "n")
+
+    unskew.remember(tmp_path / "memory")
+    try:
+        for _ in range(2):
+            assert_same_result(run("nightly"), rows.groupBy("key").agg(F.count("*").alias("n")))
+        assert "(an earlier run)" in caplog.messages[-1]
+        assert "(an earlier run)" not in caplog.messages[0]
+    finally:
+        unskew.remember(None)
+
+
 def test_explain_shows_the_ways_that_were_weighed(rows, capsys):
     result = unskew.groupBy(rows, "key", seconds_per_row=0.1).applyInArrow(
         summed, SCHEMA, merge=added

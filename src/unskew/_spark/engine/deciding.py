@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from unskew._spark.engine.calls import GroupCall
+from unskew._spark.engine.calls import GroupCall, UserCall
 from unskew._spark.engine.pilot import run_pilot
 from unskew._spark.engine.spark_rules import GroupKind
+from unskew._spark.engine.state_calls import FoldCall
 from unskew._spark.planning.cost_model import CostHints, FunctionCost
 from unskew._spark.planning.decision import Decision, Question
 from unskew._spark.planning.job_names import fingerprint, job_name
@@ -35,7 +37,7 @@ class Decided(NamedTuple):
 
 
 def decided(
-    request: RoutingRequest, call: GroupCall, merge: GroupCall | None, hints: CostHints
+    request: RoutingRequest, call: UserCall | FoldCall, merge: GroupCall | None, hints: CostHints
 ) -> Decided:
     """The plan that is asked for, or the quickest way by forecast."""
     job = _Remembered.of(request, call, merge, hints)
@@ -51,7 +53,7 @@ def decided(
 
 def _weighed(
     request: RoutingRequest,
-    call: GroupCall,
+    call: UserCall | FoldCall,
     merge: GroupCall | None,
     hints: CostHints,
     record: WorkRecord | None,
@@ -74,13 +76,23 @@ class _Remembered(NamedTuple):
 
     @classmethod
     def of(
-        cls, request: RoutingRequest, call: GroupCall, merge: GroupCall | None, hints: CostHints
+        cls,
+        request: RoutingRequest,
+        call: UserCall | FoldCall,
+        merge: GroupCall | None,
+        hints: CostHints,
     ) -> _Remembered | None:
         memory = Memory.of(request.rows.sparkSession)
-        function = getattr(call, "function", None)
-        if memory is None or function is None or not request.key.fields:
+        if memory is None or not request.key.fields:
             return None
+        if isinstance(call, FoldCall):
+            # Without the places in memory that objects may show.
+            what = re.sub(r" at 0x\w+", "", " ".join(map(repr, call.aggregates)))
+            added = [type(each).add for each in call.aggregates]
+            name = job_name(hints.name, f"agg {what}", request.key.names, None)
+            return cls(memory, name, fingerprint([what, added]))
         verb = "whole" if merge is None else "merged"
+        function = call.function
         name = job_name(hints.name, verb, request.key.names, function)
         return cls(memory, name, fingerprint(function))
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,16 @@ def _first(batches: Batches) -> pa.Table:
     return pa.Table.from_batches(taken)
 
 
+class TimedCall(NamedTuple):
+    """A call of the function."""
+
+    rows: int
+    seconds: float
+    busy: float
+    """Seconds of a core."""
+    result: pa.Table
+
+
 @dataclass(frozen=True, slots=True)
 class PilotTask:
     """Times a function on the groups of a task's rows."""
@@ -66,17 +76,19 @@ class PilotTask:
             keys = self._sample(rows)
             # In the order of their keys, as rows that Spark sorted.
             batches = iter([KeyGroups.of(rows.slice(0, ROWS), self.layout.cut_by).rows])
-        start, before = time.perf_counter(), time.process_time()
         timed = list(self._timed(batches))
-        busy = (time.process_time() - before) / max(time.perf_counter() - start, 1e-9)
         # The first call pays for what is loaded on the way.
-        points = [(size, seconds) for size, seconds, _ in timed[len(timed) > 1 :]]
-        report: dict[str, Any] = {"points": points, "busy": min(busy, 1.0)}
+        usual = timed[len(timed) > 1 :]
+        busy = sum(each.busy for each in usual) / max(sum(each.seconds for each in usual), 1e-9)
+        report: dict[str, Any] = {
+            "points": [(each.rows, each.seconds) for each in usual],
+            "busy": min(busy, 1.0),
+        }
         # Of whole keys, drawn at random, twice the rows have twice the keys.
-        seen = sum(size for size, _, _ in timed)
+        seen = sum(each.rows for each in timed)
         report["keys"] = keys or (seen, len(timed), len(timed) / 2)
         if self.merge is not None:
-            report["merge"] = self._merging([result for _, _, result in timed])
+            report["merge"] = self._merging([each.result for each in timed])
         return report
 
     def _sample(self, rows: pa.Table) -> tuple[int, int, float, list[float]]:
@@ -87,15 +99,15 @@ class PilotTask:
         heavy = shares[shares >= HEAVY].tolist()
         return rows.num_rows, groups.count, half.count, heavy
 
-    def _timed(self, batches: Batches) -> Iterator[tuple[int, float, pa.Table]]:
-        """Rows, seconds and result of a call for each complete group, while there is time."""
+    def _timed(self, batches: Batches) -> Iterator[TimedCall]:
+        """A call for each complete group, while there is time."""
         end = time.perf_counter() + SECONDS
         for rows, starts in bundles(batches, self.layout.cut_by, self.call.settings.limits):
             for first, last in pairwise(starts.tolist()):
-                start = time.perf_counter()
+                start, before = time.perf_counter(), time.process_time()
                 result = self._result(rows.slice(first, last - first))
-                now = time.perf_counter()
-                yield last - first, now - start, result
+                now, busy = time.perf_counter(), time.process_time() - before
+                yield TimedCall(last - first, now - start, busy, result)
                 if now > end:
                     return
 

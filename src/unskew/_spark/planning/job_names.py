@@ -28,8 +28,8 @@ def job_name(
     return _folder("-".join(filter(None, parts)), "place", *parts)
 
 
-def fingerprint(function: Callable[..., Any]) -> str:
-    """A hash of what a function does, the same in every process of one Python version.
+def fingerprint(function: Any) -> str:
+    """A hash of what a function does, or a list of them, the same wherever Python's version is.
 
     It covers the function's code, constants, names and defaults, and those of the functions of its
     own module and of its closures that it may call. Data that it was given (arguments of partials,
