@@ -20,7 +20,6 @@ from regret import regret_tables
 from reliability import attacks
 from scheme_pages import scheme_documents, scheme_figures
 from scheme_settings import settings_table
-from soak import soak_page
 from tree import source_tree
 
 from unskew import rebalancing
@@ -98,7 +97,6 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "error-classes": error_classes,
     "error-messages": error_messages,
     "cluster": lambda: cluster_page(ROOT / "docs" / "results", ON_CLUSTER),
-    "soak": soak_page,
     "source-tree": source_tree,
     "papers": lambda: papers_page(ROOT / "docs" / "results"),
 }
