@@ -34,6 +34,13 @@ ROWS_PER_FILE = 300
 FILES_AHEAD = 4
 
 
+def write_whole(table: pa.Table, folder: Path, number: int) -> None:
+    """Write a file of a stream that runs: Spark must not see half of it."""
+    unfinished = folder / f".{number}.unfinished"
+    pq.write_table(table, unfinished)
+    unfinished.rename(folder / f"{number:06d}.parquet")
+
+
 @dataclass
 class Feed:
     """Writes files of rows whose hot key changes; remembers what it wrote."""
@@ -53,10 +60,7 @@ class Feed:
             self.keys.append(hot if kind < 0.3 else None if kind < 0.33 else cold)
         ids = range(start, len(self.keys))
         table = pa.table({"id": list(ids), "key": pa.array(self.keys[start:], pa.string())})
-        # Spark must not see half a file.
-        unfinished = self.folder / f".{self.files}.unfinished"
-        pq.write_table(table, unfinished)
-        unfinished.rename(self.folder / f"{self.files:06d}.parquet")
+        write_whole(table, self.folder, self.files)
         self.files += 1
 
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
+from tests.chaos.run import write_whole
 
 import unskew
 from unskew_lab.session import new_session
@@ -57,11 +57,8 @@ def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
         state_schema="n bigint", checkpoint=str(folder / "state"), workers=WORKERS, cost="rows",
         payback=None,
     )  # fmt: skip
-    written = 0
     records: list[dict[str, Any]] = []
-    for written in range(AHEAD):
-        expected.update(_write(folder, written, draw))
-    written = AHEAD
+    written = 0
     query = stream.start(lambda output, _: output.write.format("noop").mode("overwrite").save())
     while query.isActive and len(records) < batches:
         progress = stream.progress
@@ -94,13 +91,11 @@ def _count(key: Any, rows: pa.Table, state: Any) -> Any:
 
 
 def _write(folder: Path, number: int, draw: np.random.Generator) -> Iterable[str]:
-    """One file, whole or not at all; returns its keys."""
+    """One file; returns its keys."""
     numbers = draw.integers(0, KEYS, ROWS)
     numbers[:HOT_ROWS] = 7 * (number // HOT_BATCHES) % KEYS
     keys = [f"key-{each}" for each in numbers]
-    unfinished = folder / "rows" / f".{number}.unfinished"
-    pq.write_table(pa.table({"key": keys}), unfinished)
-    unfinished.rename(folder / "rows" / f"{number:06d}.parquet")
+    write_whole(pa.table({"key": keys}), folder / "rows", number)
     return keys
 
 

@@ -145,7 +145,7 @@ def test_a_costly_input_is_read_once(spark, rows, tmp_path, caplog):
     with caplog.at_level(logging.INFO, "unskew"):
         made = unskew.groupBy(behind, "key").applyInArrow(summed, SCHEMA, merge=added)
     assert not list(tmp_path.iterdir())
-    assert "in-place: the input is costly to compute, so that it is read once" in caplog.text
+    assert "in-place: an input is costly to compute, so that it is read once" in caplog.text
     assert_same_result(made, rows.groupBy("key").applyInArrow(summed, SCHEMA))
     assert len(list(tmp_path.iterdir())) == 5
 

@@ -87,8 +87,9 @@ class _Remembered(NamedTuple):
             return None
         if isinstance(call, FoldCall):
             # Without the places in memory that objects may show.
-            what = re.sub(r" at 0x\w+", "", " ".join(map(repr, call.aggregates)))
-            added = [type(each).add for each in call.aggregates]
+            aggregates = call.states.aggregates
+            what = re.sub(r" at 0x\w+", "", " ".join(map(repr, aggregates)))
+            added = [type(each).add for each in aggregates]
             name = job_name(hints.name, f"agg {what}", request.key.names, None)
             return cls(memory, name, fingerprint([what, added]))
         verb = "whole" if merge is None else "merged"

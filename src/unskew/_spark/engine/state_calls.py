@@ -20,7 +20,6 @@ from unskew._spark.engine.calls import Collector, Results, Side
 from unskew._spark.engine.spark_rules import CallForm, WorkerSettings
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.frames.schemas import arrow_type
-from unskew.aggregates import Aggregate
 
 
 def state_schema(key: KeyColumns, states: States) -> StructType:
@@ -45,11 +44,6 @@ class FoldCall:
     def form(self) -> CallForm:
         """With the key, in batches."""
         return CallForm(with_key=True, iterator=True)
-
-    @property
-    def aggregates(self) -> tuple[Aggregate, ...]:
-        """What is computed, in place of a function."""
-        return self.states.aggregates
 
     def collector(self) -> Collector:
         """Groups come in batches only."""

@@ -40,9 +40,9 @@ RANGES = 64
 """Into how many ranges of hashes the pass sorts the keys."""
 
 
-_COSTLY = "the input is costly to compute, so that it is read once and its keys are not counted"
+COSTLY = "an input is costly to compute, so that it is read once and its keys are not counted"
 _PASS = "frequencies of the keys"
-_LATE = "the keys could not be counted in time"
+LATE = "the keys could not be counted in time"
 
 
 class Pilot(NamedTuple):
@@ -90,7 +90,7 @@ class Question:
         if self.record is not None and self.record.rows:
             return self._from_record(machine, source, self.record)
         if not source.cheap:
-            return self._without_statistics(machine, source, _COSTLY)
+            return self._without_statistics(machine, source, COSTLY)
         pilot = None
         if self.pilot is not None:
             run = partial(self.pilot, source.rows)
@@ -144,7 +144,7 @@ class Question:
         if profile is None and best is not None:
             return self._planned(best, [best], found, "a sample of the keys")
         if profile is None:
-            return self._without_statistics(machine, source, _LATE)
+            return self._without_statistics(machine, source, LATE)
         job = self._job(machine, source, found, KeyWork.of(profile, found.cost))
         ways = job.ways()
         return self._planned(ways[0], ways, found, profile.method, profile)

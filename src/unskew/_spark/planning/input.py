@@ -81,16 +81,17 @@ class Input(NamedTuple):
 def _counted(rows: DataFrame, query: Any, width: float) -> float | None:
     """The rows of all that is read; those of Parquet files by the footer of one of them."""
     plan = query.optimizedPlan()
-    size = float(str(plan.stats().sizeInBytes()))
     leaves = plan.collectLeaves()
     found = [leaves.apply(place).stats() for place in range(leaves.size())]
     if found and all(each.rowCount().isDefined() for each in found):
         return float(sum(int(str(each.rowCount().get())) for each in found))
-    read = sum(float(str(each.sizeInBytes())) for each in found)
-    dense = rows_per_byte(rows._jdf.inputFiles()) if size < _UNKNOWN else None
-    if dense is not None:
-        return read * dense
-    return size / width if size < _UNKNOWN else None
+    size = float(str(plan.stats().sizeInBytes()))
+    if size >= _UNKNOWN:
+        return None
+    dense = rows_per_byte(rows._jdf.inputFiles())
+    if dense is None:
+        return size / width
+    return dense * sum(float(str(each.sizeInBytes())) for each in found)
 
 
 def _width(kind: DataType) -> int:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 
 from unskew._spark.planning.choice import whole_keys
 from unskew._spark.planning.cost_model import PAIR
-from unskew._spark.planning.decision import NEAR, RANGES
+from unskew._spark.planning.decision import COSTLY, LATE, NEAR, RANGES
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.join import COPY, JoinPlan, SideRoute
 from unskew._spark.planning.join_kinds import JoinKind
@@ -36,7 +36,6 @@ from unskew.partitioners import PlannedSplit
 
 FIRST = 2000
 """Rows of each side that tell whether the result is far larger than both: a task of each."""
-_COSTLY = "an input is costly to compute, so that it is read once and its keys are not counted"
 _SIZES = "the sizes that Spark's plan tells"
 
 Profiles = tuple[KeyProfile, KeyProfile]
@@ -78,7 +77,7 @@ class JoinQuestion:
     def _weighed(self) -> JoinPlan:
         inputs = self._inputs()
         if not all(each.cheap for each in inputs):
-            return left_to_spark(self.left, _COSTLY)
+            return left_to_spark(self.left, COSTLY)
         asked: int | None = self.left.given["workers"]
         session, forecast = self.left.rows.sparkSession, 0.0
         if all(each.rows is not None for each in inputs):
@@ -96,7 +95,7 @@ class JoinQuestion:
             lambda: (_profile(self.left, RANGES, here), _profile(self.right, RANGES, there)),
         )
         if profiles is None:
-            return left_to_spark(self.left, "the keys could not be counted in time")
+            return left_to_spark(self.left, LATE)
         ways = self._job(asked, profiles).ways()
         return self._best(ways[0], ways, f"{profiles[0].method}, of each side", profiles)
 

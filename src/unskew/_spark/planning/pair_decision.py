@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from unskew._spark.planning.decision import COSTLY, LATE
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import tell
@@ -32,7 +33,7 @@ def _decided(left: RoutingRequest, right: RoutingRequest) -> Plan:
     machine = Machine.of(session)
     inputs = Input.of(left.rows), Input.of(right.rows)
     asked = left.given["workers"]
-    why = "an input is costly to compute, so that it is read once and its keys are not counted"
+    why = COSTLY
     if all(each.cheap for each in inputs):
         left = replace(left, workers=asked or machine.slots)
         profile = beside(
@@ -43,7 +44,7 @@ def _decided(left: RoutingRequest, right: RoutingRequest) -> Plan:
         )
         if profile is not None:
             return left.plan_from(profile)
-        why = "the keys could not be counted in time"
+        why = LATE
     tasks = asked or max(each.tasks_on(machine) for each in inputs)
     route = Route.of(KeyGrouping(tasks))
     tell(f"{route.name}: {why}")

@@ -181,8 +181,9 @@ class _Join:
                 return left_to_spark(left, "it broadcasts one side of the join")
             if text.count("Exchange") < 2:
                 return left_to_spark(left, "the rows of one side are where the join needs them")
-        right_input, work = right.rows, self.seconds_per_row
-        return JoinQuestion(left, self._reduced(), self.kind, right_input, work).decide()
+        return JoinQuestion(
+            left, self._reduced(), self.kind, right.rows, self.seconds_per_row
+        ).decide()
 
     def run(self, plan: JoinPlan) -> DataFrame:
         if plan.plain:
