@@ -81,6 +81,16 @@ def test_native_routes_are_the_routers(frame, key):
         np.testing.assert_array_equal(workers, partitioner.router().route(keys))
 
 
+@pytest.mark.parametrize("workers", [8, 1000])
+def test_a_table_may_hold_the_keys_of_one_worker_only(spark, workers):
+    rows = spark.range(400 * workers)
+    found = hashes([row[0] for row in rows.select(F.xxhash64("id")).collect()])
+    first = np.sort(found)[:300]
+    table = RoutingTable(workers, first, np.full(300, workers - 1, dtype=np.int32))
+    keys, _, [owners] = routed(rows, ["id"], table)
+    np.testing.assert_array_equal(owners, table.router().route(keys))
+
+
 @pytest.mark.parametrize("key", [["word"], ["number", "pair", "word"]], ids="-".join)
 def test_native_planned_split_draws_by_the_rows_content(frame, key):
     plans = [PlannedSplit(workers, counts=counted(frame, key)) for workers in (1, 7, 500)]

@@ -3,8 +3,9 @@
 Native routes never leave the JVM, are the same when a task runs again, and can be evaluated inside
 the shuffle, without a column of their own. The table of a route is looked up inside the expression:
 a broadcast join would copy every row to widen it; an array literal is read in place. The keys are
-in a perfect hash table: the upper bits of a hash pick a bucket, the bucket says how far to shift
-the hash, and the shifted hash's lower bits are the slot. No two keys share a slot, so that one
+in a perfect hash table: the lowest bits of a hash pick a bucket, the bucket says how far to shift
+the hash, and the shifted hash's lowest bits are the slot. (Not the highest bits: they pick the
+worker, so that the keys of one worker have them in common.) No two keys share a slot, so that one
 comparison tells whether a row's key is in the table.
 """
 
@@ -120,7 +121,7 @@ class PerfectTable(NamedTuple):
         """Find a shift for each bucket, the fullest first, that puts its keys on free slots."""
         buckets = max(2, 1 << int(keys.size).bit_length())
         slots = 4 * buckets
-        homes = _upper_bits(keys, buckets).astype(np.int64)
+        homes = (keys & np.uint64(buckets - 1)).astype(np.int64)
         table = cls(np.zeros(buckets, dtype=np.int64), np.full(slots, -1, dtype=np.int64))
         order = np.argsort(homes, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(homes[order])) + 1) if keys.size else []
@@ -140,8 +141,7 @@ class PerfectTable(NamedTuple):
 
     def slot(self, key_hash: Column) -> Column:
         """The only slot in which the key of `key_hash` can lie."""
-        shift = 65 - int(self.shifts.size).bit_length()
-        bucket = F.shiftrightunsigned(key_hash, shift).cast("int")
+        bucket = key_hash.bitwiseAND(F.lit(self.shifts.size - 1)).cast("int")
         shifts = F.get(array_literal(self.shifts, "int"), bucket)
         shifted = F.call_function("shiftrightunsigned", key_hash, shifts)
         return shifted.bitwiseAND(F.lit(self.entries.size - 1)).cast("int")
@@ -151,6 +151,3 @@ class PerfectTable(NamedTuple):
         padded = np.append(values, np.array([empty], dtype=values.dtype))
         return padded[self.entries]
 
-
-def _upper_bits(keys: KeyHashes, buckets: int) -> KeyHashes:
-    return keys >> np.uint64(65 - int(buckets).bit_length())
