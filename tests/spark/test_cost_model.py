@@ -93,6 +93,16 @@ def test_few_input_partitions_are_too_few_for_partial_results_in_place():
     assert best(few).name == "planned-split"
 
 
+@pytest.mark.parametrize(("keys", "way"), [(24, "in-place+table"), (2000, "in-place+hash")])
+def test_a_costly_merge_is_planned_itself(keys, way):
+    made = job(zipf(200_000, keys, 1.2), FunctionCost(0.0, 200e-6))
+    assert best(made).name == "in-place"
+    costly = replace(made, merge=FunctionCost(20.0 / keys, 0.0))
+    spent = {each.name: each.seconds for each in costly.ways()}
+    assert best(costly).name == way
+    assert spent["in-place"] > 2 * best(costly).seconds
+
+
 def test_keys_that_must_stay_whole_get_a_table_where_it_levels():
     whole = job(zipf(200_000, 2000, 0.8), FunctionCost(100e-6, 200e-6), merges=False)
     names = [way.name for way in whole.ways()]

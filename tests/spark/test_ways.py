@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import re
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -17,7 +19,9 @@ from tests.effort import few_jobs
 
 import unskew
 from unskew._spark.frames.physical_plan import physical_plan
+from unskew._spark.routing.route import Route
 from unskew.errors import NeedError, ParameterError
+from unskew.partitioners import RoutingTable
 from unskew.testing import assert_same_result
 
 pytestmark = pytest.mark.spark
@@ -64,6 +68,30 @@ def test_partial_results_in_place(spark, parts, keys, size):
     )
     ours = unskew.groupBy(rows, "key", scheme="in-place").applyInArrow(summed, SCHEMA, merge=added)
     assert_same_result(ours, rows.groupBy("key").applyInArrow(summed, SCHEMA))
+
+
+def test_partial_results_are_merged_where_a_table_says(rows, reference):
+    plan = unskew.plan(rows, "key", 3, scheme="in-place")
+    hashes = [row[0] for row in rows.select(F.xxhash64("key")).distinct().collect()]
+    keys = np.array(hashes, dtype=np.int64).view(np.uint64)
+    table = RoutingTable(3, keys[::2], np.full(keys[::2].size, 2, dtype=np.int32))
+    placed = replace(plan, route=Route.merged_on(table))
+    ours = unskew.groupBy(rows, "key", scheme=placed).applyInArrow(summed, SCHEMA, merge=added)
+    assert_same_result(ours, reference)
+    where = ours.select(F.xxhash64("key"), F.spark_partition_id()).collect()
+    owners = table.router().route(np.array([row[0] for row in where], dtype=np.int64).view("u8"))
+    assert [row[1] for row in where] == owners.tolist()
+    assert unskew.Plan.from_json(placed.to_json()) == placed
+
+
+def test_explain_tells_what_can_be_done_about_a_hot_key(rows, capsys):
+    unskew.plan(rows, "key", 8, need="whole-key").explain()
+    shown = capsys.readouterr().out
+    assert "hot key   hot is whole: 33.3% of the work, 2.7 times a worker's share" in shown
+    for way in ("merge=, if results", "a sub-key, if", "taken out and treated alone"):
+        assert way in shown
+    unskew.plan(rows, "key", 8, need="mergeable").explain()
+    assert "hot key" not in capsys.readouterr().out
 
 
 def test_aggregates_in_place(rows):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unskew._spark.planning.record_bytes import from_bytes, sealed, to_bytes
+from unskew._spark.planning.record_bytes import VERSION, from_bytes, sealed, to_bytes
 from unskew._spark.planning.work_record import MOST_KEYS, RANGES, WorkRecord
 from unskew.errors import InputError
 from unskew.partitioners import KeyGrouping
@@ -186,6 +186,17 @@ def test_hostile_values_are_refused(content):
 
 def test_another_version_is_told_apart():
     body = SMALL[56:]
-    newer = struct.pack("<18sHI32s", SMALL[:18], 2, len(body), hashlib.sha256(body).digest()) + body
-    with pytest.raises(InputError, match="version 2"):
-        from_bytes(newer)
+    checksum = hashlib.sha256(body).digest()
+    for other in (VERSION - 1, VERSION + 1):
+        with pytest.raises(InputError, match=f"version {other}"):
+            from_bytes(struct.pack("<18sHI32s", SMALL[:18], other, len(body), checksum) + body)
+
+
+def test_what_a_merge_takes_is_kept_with_the_work():
+    record = WorkRecord.none("f", (0.25, 0.5))
+    both = WorkRecord.merged([record, WorkRecord.none("f")])
+    assert from_bytes(to_bytes(both)).merging == (0.25, 0.5)
+    body = SMALL[56:]
+    damaged = body[:6] + struct.pack("<d", -1.0) + body[14:]
+    with pytest.raises(InputError, match="its merges take"):
+        from_bytes(sealed(damaged))

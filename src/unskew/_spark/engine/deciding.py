@@ -42,13 +42,14 @@ def decided(
     """The plan that is asked for, or the quickest way by forecast."""
     job = _Remembered.of(request, call, merge, hints)
     if request.scheme != "auto" or request.settings.capacities is not None:
-        plan, by_spark = request.plan(), False
+        plan, by_spark, merging = Decision(request.plan())
     else:
         record = job.recall() if job else None
-        plan, by_spark = _weighed(request, call, merge, hints, record)
+        plan, by_spark, merging = _weighed(request, call, merge, hints, record)
         # What is to be remembered is measured once, in bulk.
         by_spark = by_spark and (job is None or record is not None)
-    return Decided(plan, job.place(plan) if job and not by_spark else None, by_spark)
+    place = job.place(plan, merging) if job and not by_spark else None
+    return Decided(plan, place, by_spark)
 
 
 def _weighed(
@@ -101,8 +102,8 @@ class _Remembered(NamedTuple):
         """What an earlier run of the same function took."""
         return self.memory.recall(self.name, self.fingerprint)
 
-    def place(self, plan: Plan) -> RecordPlace | None:
+    def place(self, plan: Plan, merging: tuple[float, float]) -> RecordPlace | None:
         """Where the tasks of this run record theirs; where rows are placed, there are so many."""
         route = plan.route
         tasks = None if route.plain or route.stays else route.workers
-        return self.memory.start_run(self.name, self.fingerprint, tasks)
+        return self.memory.start_run(self.name, self.fingerprint, tasks, merging)

@@ -38,7 +38,7 @@ def run_pilot(
         return None
     return Pilot(
         replace(fitted(report["points"]), busy=report["busy"]),
-        FunctionCost(report["merge"], 0.0, source="a pilot") if merge else None,
+        replace(FunctionCost(*report["merge"]), source="a pilot") if merge else None,
         KeySample(*report["keys"]),
     )
 

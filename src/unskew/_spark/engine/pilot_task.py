@@ -29,6 +29,9 @@ HEAVY = 1 / 64
 """Which share of the rows makes a key heavy: it is named by its share."""
 SECONDS = 0.05
 """When it stops to call the function."""
+PARTS = 4
+"""Of how many partial results of a key it times a merge, beside that of one."""
+_MERGES = 100  # Keys whose merge is timed.
 
 
 def _first(batches: Batches) -> pa.Table:
@@ -88,7 +91,7 @@ class PilotTask:
         seen = sum(each.rows for each in timed)
         report["keys"] = keys or (seen, len(timed), len(timed) / 2)
         if self.merge is not None:
-            report["merge"] = self._merging([each.result for each in timed])
+            report["merge"] = self._merging([each.result for each in timed if each.result.num_rows])
         return report
 
     def _sample(self, rows: pa.Table) -> tuple[int, int, float, list[float]]:
@@ -122,14 +125,22 @@ class PilotTask:
             collector.add(result)
         return collector.taken().rows
 
-    def _merging(self, results: list[pa.Table]) -> float:
-        """The seconds of a merge of one key's results."""
+    def _merging(self, results: list[pa.Table]) -> tuple[float, float]:
+        """The seconds of a merge: for a key, and for each partial result of it."""
+        if not results:
+            return 0.0, 0.0
+        self._merged(results[:1], 1)  # The first call pays for what is loaded on the way.
+        slowest = self._merged(results[:1], PARTS)
+        some = results[: int(np.clip(SECONDS / PARTS / slowest, 1, _MERGES))]
+        one, more = (self._merged(some, parts) for parts in (1, PARTS))
+        each = max(more - one, 0.0) / (PARTS - 1)
+        return max(one - each, 0.0), each
+
+    def _merged(self, results: list[pa.Table], parts: int) -> float:
+        """The seconds of the merge of a key that has its result in so many parts."""
         assert self.merge is not None
-        some = [each for each in results[:100] if each.num_rows]
-        if not some:
-            return 0.0
-        parts = Results(pa.concat_tables(some), [each.num_rows for each in some])
-        list(merged(self.merge, Results(some[0], [some[0].num_rows])))
+        rows = pa.concat_tables([each for each in results for _ in range(parts)])
+        found = Results(rows, [parts * each.num_rows for each in results])
         start = time.perf_counter()
-        list(merged(self.merge, parts))
-        return (time.perf_counter() - start) / len(some)
+        list(merged(self.merge, found))
+        return (time.perf_counter() - start) / len(results)

@@ -19,11 +19,12 @@ from unskew._spark.engine.buckets import BucketSide, BucketTask
 from unskew._spark.engine.bulk import GroupTask, OneSide
 from unskew._spark.engine.calls import GroupCall
 from unskew._spark.engine.merging import PartialTask, RestTask, WholeTask
-from unskew._spark.frames.keys import is_lower_case
+from unskew._spark.frames.keys import KeyColumns, is_lower_case
 from unskew._spark.planning.recording import Recording
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.run_records import RecordPlace
 from unskew._spark.routing.route import Route
+from unskew.partitioners import Partitioner
 
 BUCKETS = 64
 """How many buckets a task of a cogroup has: each is a trip to Python, and has room in memory."""
@@ -110,7 +111,8 @@ def merge_in_bulk(
     parts = GroupTask(stage.one_side(request.columns), call, recording)
     static = route.partitioner.static
     if route.stays:
-        return _rest_merged(stage, PartialTask(parts, merge, stage.cut_by, None))
+        task = PartialTask(parts, merge, stage.cut_by, None)
+        return _rest_merged(stage, task, route.partitioner if route.merges else None)
     if route.plain or (static is not None and not static.cut.size):
         return stage.mapped(WholeTask(parts, merge), call.schema)
     if static is None:
@@ -121,15 +123,21 @@ def merge_in_bulk(
     return _rest_merged(marked, PartialTask(parts, merge, stage.cut_by, cut))
 
 
-def _rest_merged(stage: Stage, task: PartialTask) -> DataFrame:
-    """The partial results that a task passes on, merged behind a shuffle."""
+def _rest_merged(stage: Stage, task: PartialTask, merging: Partitioner | None = None) -> DataFrame:
+    """The partial results that a task passes on, merged behind a shuffle.
+
+    Those of a key go to the worker that `merging` gives it, if all results are partial.
+    """
     schema = task.merge.schema
     results = [StructField(f"r{place}", each.dataType) for place, each in enumerate(schema)]
     kinds = [stage.rows.schema[place].dataType for place in stage.cut_by]
     key = [StructField(f"k{place}", kind) for place, kind in enumerate(kinds)]
     number = StructField("number", IntegerType())
     parts = stage.mapped(task, StructType([*results, *key, number]))
-    placed = parts.repartition(*(F.col(each.name) for each in [*key, number]))
+    if merging is None:
+        placed = parts.repartition(*(F.col(each.name) for each in [*key, number]))
+    else:
+        placed = Route.of(merging).repartition(parts, KeyColumns(tuple(key)))
     cut_by = tuple(range(len(results), len(results) + len(key)))
     rest = Stage(placed, (), cut_by)
     merge = GroupTask(rest.one_side(tuple(schema.names)), task.merge)

@@ -17,6 +17,7 @@ import numpy as np
 
 from unskew._spark.planning.choice import route_for
 from unskew._spark.planning.cost_model import FIRST_PASS, FunctionCost
+from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import tell
@@ -25,7 +26,7 @@ from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.side_jobs import beside, budget, ran_before
 from unskew._spark.planning.statistics import KeyProfile, profile_keys
-from unskew._spark.planning.ways import Job, Way
+from unskew._spark.planning.ways import Job, Way, simplest
 from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
@@ -59,6 +60,8 @@ class Decision(NamedTuple):
     plan: Plan
     by_spark: bool = False
     """Whether groups go to Python by Spark's own call."""
+    merging: tuple[float, float] = (0.0, 0.0)
+    """Seconds of a merge, for a key and for each partial result of it; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +98,12 @@ class Question:
         if self.pilot is not None:
             run = partial(self.pilot, source.rows)
             pilot = beside(session, "pilot of a function", budget(session), run)
-        found = pilot or Pilot(self.cost, self.cost if self.merges else None, None)
+        found = pilot or Pilot(self.cost, self._usual_merge(self.cost), None)
         best = None
         if pilot is not None and pilot.keys is not None and source.rows and source.partitions:
             work = _sampled(pilot.keys, source.rows, found.cost)
             job = replace(self._job(machine, source, found, work), sample=pilot.keys)
-            best = min(job.unplanned(), key=lambda way: way.seconds)
+            best = simplest(list(job.unplanned()))
             if self._settles(best, job):
                 return self._planned(best, [best], found, "a sample of the keys")
         return self._from_statistics(machine, source, found, best)
@@ -121,12 +124,15 @@ class Question:
 
     def _from_record(self, machine: Machine, source: Input, record: WorkRecord) -> Decision:
         cost = cost_of(record)
-        merge = FunctionCost(cost.per_call, 0.0) if self.merges else None
-        found = Pilot(cost, merge, None)
+        known = FunctionCost(*record.merging) if any(record.merging) else None
+        found = Pilot(cost, known or self._usual_merge(cost), None)
         profile = profile_of(record, RANGES)
         job = self._job(machine, source, found, work_of(record, RANGES))
-        ways = job.ways()
-        return self._planned(ways[0], ways, found, profile.method, profile)
+        return self._best(job, found, profile)
+
+    def _usual_merge(self, cost: FunctionCost) -> FunctionCost | None:
+        """What a merge is taken to cost that nobody has timed: as much as an empty call."""
+        return FunctionCost(cost.per_call, 0.0) if self.merges else None
 
     def _from_statistics(
         self, machine: Machine, source: Input, found: Pilot, best: Way | None
@@ -146,8 +152,7 @@ class Question:
         if profile is None:
             return self._without_statistics(machine, source, LATE)
         job = self._job(machine, source, found, KeyWork.of(profile, found.cost))
-        ways = job.ways()
-        return self._planned(ways[0], ways, found, profile.method, profile)
+        return self._best(job, found, profile)
 
     def _without_statistics(self, machine: Machine, source: Input, why: str) -> Decision:
         """No pass tells of the keys."""
@@ -174,6 +179,16 @@ class Question:
             kind=self.kind,
         )
 
+    def _best(self, job: Job, found: Pilot, profile: KeyProfile) -> Decision:
+        """The quickest way, for keys that were counted."""
+        ways = job.ways()
+        decision = self._planned(ways[0], ways, found, profile.method, profile)
+        if self.merges:
+            return decision
+        work = job.work
+        hot = HotKey.among(work.keys, work.seconds, work.total, job.machine.slots)
+        return decision._replace(plan=replace(decision.plan, hot=hot))
+
     def _planned(
         self,
         way: Way,
@@ -195,7 +210,9 @@ class Question:
             route, _ = route_for(request.rows, request.key, counted, route.partitioner, None)
         plan = request.made(route, why, None if profile is None else profile.rows, None, statistics)
         forecasts = tuple(WayForecast(each.name, each.tasks, each.seconds) for each in ways)
-        return Decision(replace(plan, ways=forecasts), way.by_spark)
+        merge = found.merge
+        merging = (0.0, 0.0) if merge is None else (merge.per_call, merge.per_row)
+        return Decision(replace(plan, ways=forecasts), way.by_spark, merging)
 
 
 def _sampled(sample: KeySample, rows: float, cost: FunctionCost) -> KeyWork:

@@ -89,7 +89,13 @@ class Memory:
             path = session.conf.get(SETTING, None)
         return cls(_qualified(session, path)) if path else None
 
-    def start_run(self, job: str, fingerprint: str, tasks: int | None = None) -> RecordPlace | None:
+    def start_run(
+        self,
+        job: str,
+        fingerprint: str,
+        tasks: int | None = None,
+        merging: tuple[float, float] = (0.0, 0.0),
+    ) -> RecordPlace | None:
         """Where the tasks of a new run write; None if there is no writing here."""
         folder = self._job(job)
         try:
@@ -97,7 +103,7 @@ class Memory:
         except OSError as error:
             _warn_once(f"the memory {folder.folder} cannot be written: {_in_short(error)}")
             return None
-        return RecordPlace(folder.path(new_run()), fingerprint, tasks)
+        return RecordPlace(folder.path(new_run()), fingerprint, tasks, merging)
 
     def recall(self, job: str, fingerprint: str) -> WorkRecord | None:
         """What the last run of a job took whose tasks all finished; None if nothing is known.

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.planning.forecast import Forecast
+from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.own_call import why_own_call
 from unskew._spark.routing.route import Draw, Lowering, Route
@@ -48,6 +49,8 @@ class Plan:
     """How the frequencies were measured."""
     ways: tuple[WayForecast, ...] = ()
     """What was weighed, the quickest first; empty if the user named a scheme."""
+    hot: HotKey | None = None
+    """The key that decides how long all takes, if it has to stay whole."""
     names: KeyNames | None = field(default=None, compare=False, repr=False)
     """Who knows the values of the keys; None if the plan was read from JSON."""
 
@@ -124,7 +127,10 @@ class Plan:
         own_call = why_own_call(bool(self.key))
         if own_call is not None:
             lines.append(f"groups    by Spark's own call: {own_call}")
-        return "\n".join([*lines, *_routing(self.partitioner, names)])
+        lines.extend(_routing(self.partitioner, names))
+        if self.hot is not None:
+            lines.extend(self.hot.lines(names))
+        return "\n".join(lines)
 
     def to_json(self) -> str:
         """The plan as JSON; `Plan.from_json` reads it back."""
@@ -137,12 +143,14 @@ class Plan:
                 "draw": self.route.draw,
                 "plain": self.plain,
                 "stays": self.route.stays,
+                "merges": self.route.merges,
                 "need": self.need.value,
                 "why": self.why,
                 "rows": self.rows,
                 "forecast": None if self.forecast is None else asdict(self.forecast),
                 "statistics": self.statistics,
                 "ways": [way._asdict() for way in self.ways],
+                "hot": self.hot,
             }
         )
 
@@ -156,13 +164,14 @@ class Plan:
         return cls(
             tuple(document["key"]),
             tuple(document["types"]),
-            replace(route, plain=document["plain"], stays=document["stays"]),
+            replace(route, **{name: document[name] for name in ("plain", "stays", "merges")}),
             Need(document["need"]),
             document["why"],
             document["rows"],
             None if forecast is None else Forecast(**forecast),
             document["statistics"],
             tuple(WayForecast(**way) for way in document["ways"]),
+            None if document["hot"] is None else HotKey(*document["hot"]),
         )
 
 
@@ -209,6 +218,16 @@ def _is_way(value: Any) -> bool:
     )
 
 
+def _is_hot_key(value: Any) -> bool:
+    if not isinstance(value, list):
+        return value is None
+    return (
+        len(value) == len(HotKey._fields)
+        and all(_is_count(each) for each in (value[0], value[2]))
+        and isinstance(value[1], int | float)
+    )
+
+
 _VALID: dict[str, Callable[[Any], bool]] = {
     "key": _are_words,
     "types": _are_words,
@@ -217,12 +236,14 @@ _VALID: dict[str, Callable[[Any], bool]] = {
     "draw": lambda value: value in get_args(Draw),
     "plain": lambda value: isinstance(value, bool),
     "stays": lambda value: isinstance(value, bool),
+    "merges": lambda value: isinstance(value, bool),
     "need": lambda value: value in [need.value for need in Need],
     "why": lambda value: isinstance(value, str),
     "rows": lambda value: value is None or _is_count(value),
     "forecast": _is_forecast,
     "statistics": lambda value: isinstance(value, str),
     "ways": lambda value: isinstance(value, list) and all(map(_is_way, value)),
+    "hot": _is_hot_key,
 }
 
 

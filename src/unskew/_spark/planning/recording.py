@@ -40,7 +40,7 @@ class Recorder:
     def __init__(self, place: RecordPlace, column: int) -> None:
         self._place = place
         self._column = column
-        self._record = WorkRecord.none(place.fingerprint)
+        self._record = WorkRecord.none(place.fingerprint, place.merging)
         self._held: list[tuple[Hashes, Whole, Floats]] = []
         self._count = 0
         self._modules = len(sys.modules)

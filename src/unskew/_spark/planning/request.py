@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField
 
 from unskew._spark.frames.keys import KeyColumns, place_of
 from unskew._spark.planning.choice import Choice, choose, route_for, unmeasured_route
+from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.own_call import NO_KEY
@@ -28,7 +29,7 @@ from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile, profile_keys
 from unskew._spark.routing.route import IN_PLACE, Route
 from unskew.errors import KeyTypeError
-from unskew.partitioners import Need, Partitioner
+from unskew.partitioners import KeyGrouping, Need, Partitioner
 from unskew.partitioners.contract import need_named
 
 
@@ -127,7 +128,7 @@ class RoutingRequest:
         if not self.key.fields:
             return self.left_to_spark(NO_KEY)
         if self.scheme == IN_PLACE:
-            return self.made(Route.in_place(self.workers), "requested")
+            return self.made(self._in_place(), "requested")
         if self.scheme in MEASURED:
             return self.plan_from(self.profile())
         assert not isinstance(self.scheme, str)
@@ -147,7 +148,11 @@ class RoutingRequest:
         )
         tell(f"{choice.partitioner.scheme}: {choice.why}")
         route = replace(route, plain=choice.plain)
-        return self.made(route, choice.why, profile.rows, expected, profile.method)
+        plan = self.made(route, choice.why, profile.rows, expected, profile.method)
+        if self.need is not Need.WHOLE_KEY:
+            return plan
+        hot = HotKey.among(profile.keys, profile.counts, profile.rows, self.workers)
+        return replace(plan, hot=hot)
 
     def profile(self) -> KeyProfile:
         """The statistics of the rows' keys, in one job."""
@@ -157,6 +162,11 @@ class RoutingRequest:
         """A plan that leaves the rows to Spark; the reason is logged."""
         tell(f"plain Spark: {why}")
         return self.made(Route.to_spark(self.workers), why)
+
+    def _in_place(self) -> Route:
+        if self.given["workers"] is None:
+            return Route.in_place(self.workers)
+        return Route.merged_on(KeyGrouping(self.workers))
 
     def made(self, route: Route, why: str, *measured: Any) -> Plan:
         """The plan of a route."""

@@ -43,6 +43,8 @@ class RecordPlace:
     """Of the function."""
     tasks: int | None = None
     """How many tasks the run has; None if Spark may choose."""
+    merging: tuple[float, float] = (0.0, 0.0)
+    """What a merge takes, as in `WorkRecord`."""
 
     @property
     def most_keys(self) -> int:

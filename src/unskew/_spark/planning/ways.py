@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -33,6 +33,12 @@ class Way(NamedTuple):
     seconds: float
     by_spark: bool = False
     """Whether groups go to Python by Spark's own call, each by itself."""
+
+
+def simplest(ways: Sequence[Way]) -> Way:
+    """The first of the ways that are about as quick as the quickest."""
+    least = min(way.seconds for way in ways)
+    return next(way for way in ways if way.seconds <= ALIKE * least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +74,20 @@ class Job:
         return StageCost(self.machine, self.row_bytes)
 
     def ways(self) -> list[Way]:
-        """All legal ways, the quickest first; Spark's own shuffle first if it is about as quick."""
-        ways = sorted(self._ways(), key=lambda way: way.seconds)
-        plain = next(way for way in ways if way.name == PLAIN)
-        if plain.seconds > ALIKE * ways[0].seconds:
-            return ways
-        return [plain, *(way for way in ways if way is not plain)]
+        """All legal ways, the quickest first; of those that are about as quick, the simplest."""
+        ways = list(self._ways())
+        first = simplest(ways)
+        others = sorted((way for way in ways if way is not first), key=lambda way: way.seconds)
+        return [first, *others]
 
     def _ways(self) -> Iterator[Way]:
+        """The simplest first."""
         yield from self.unplanned()
         if self.merge is None:
             yield self._table(self._counts[0])
         else:
             yield self._split(self._counts[0])
+            yield self._merged_by_table(self._counts[0])
 
     def unplanned(self) -> Iterator[Way]:
         """Those that need no frequencies of keys."""
@@ -88,7 +95,12 @@ class Job:
         for tasks in self._counts:
             yield self._routed("hash", KeyGrouping(tasks), self.work.hashed(tasks))
         if self.merge is not None:
-            yield self.in_place()
+            tasks = self.stage.packed(self._partial_results, self.shuffle_partitions)
+            by_spark = Route.in_place(self.partitions)
+            yield self._in_place(IN_PLACE, by_spark, self._merging.hashed(tasks))
+            by_hash = KeyGrouping(self._counts[0])
+            loads = self._merging.hashed(by_hash.workers)
+            yield self._in_place(f"{IN_PLACE}+hash", Route.merged_on(by_hash), loads)
 
     @property
     def _counts(self) -> list[int]:
@@ -102,25 +114,41 @@ class Job:
         way = self._routed(PLAIN, KeyGrouping(tasks), self.work.hashed(tasks))
         return way._replace(route=Route.to_spark(tasks))
 
-    def in_place(self) -> Way:
-        """Partial results of each input partition."""
-        assert self.merge is not None
-        parts = self._keys_in_partitions()
+    def _in_place(self, name: str, route: Route, merging: Seconds) -> Way:
+        """Partial results of each input partition, and their merge with its load of each task."""
         # A key is called for once in each partition that has rows of it.
-        calls = max(parts - self.work.groups, 0.0) * self.cost.per_call
+        calls = max(self._partial_results - self.work.groups, 0.0) * self.cost.per_call
         total = self._powered(self.work.total) + calls
         work = self.calls.makespan(np.full(self.partitions, total / self.partitions))
-        merging = self.work.groups * self.merge.per_call + parts * self.merge.per_row
-        tasks = self.stage.packed(parts, self.shuffle_partitions)
         seconds = (
             self.stage.python(self.work.rows, self.partitions)
             + work
-            + self.stage.python(parts, tasks)
-            + merging / min(tasks, self.calls.slots)
+            + self.stage.python(self._partial_results, merging.size)
+            + self.calls.makespan(merging)
         )
-        return Way(IN_PLACE, Route.in_place(self.partitions), self.partitions, seconds)
+        return Way(name, route, self.partitions, seconds)
 
-    def _keys_in_partitions(self) -> float:
+    def _merged_by_table(self, workers: int) -> Way:
+        """Partial results, each key's on the worker that a table gives it."""
+        routes, loads = self._whole(self._merging, workers)
+        return self._in_place(f"{IN_PLACE}+table", Route.merged_on(routes), loads)
+
+    @property
+    def _merging(self) -> KeyWork:
+        """The merge of what the input partitions make."""
+        assert self.merge is not None
+        work, ranges = self.work, self.work.rest.size
+        heavy = work.parts_of(work.key_rows, self.partitions)
+        light = max(work.groups - work.keys.size, 0.0)
+        parts = max(self._partial_results - float(heavy.sum()), light)
+        rest = light * self.merge.per_call + parts * self.merge.per_row
+        each = np.full(ranges, rest / ranges)
+        return KeyWork(
+            self._partial_results, work.groups, work.keys, heavy, self.merge.of(heavy), each
+        )
+
+    @property
+    def _partial_results(self) -> float:
         """How many pairs of a key and an input partition there are."""
         if self.sample is None:
             return self.work.keys_in_parts(self.partitions)
@@ -141,18 +169,27 @@ class Job:
             + self.calls.makespan(loads)
         )
         way = Way(name, Route.of(partitioner), tasks, seconds)
+        if self.merge is not None:
+            # Each key's result is merged where it is made.
+            whole = self.work.groups * float(self.merge.of(np.ones(1))[0])
+            way = way._replace(seconds=seconds + whole / min(tasks, self.calls.slots))
         if self.kind is None:
             return way
         more = self.stage.trips(self.kind, self.work.rows, self.work.groups, tasks)
-        return way if more >= 0 else way._replace(seconds=seconds + more, by_spark=True)
+        return way if more >= 0 else way._replace(seconds=way.seconds + more, by_spark=True)
 
     def _table(self, workers: int) -> Way:
-        keys, seconds, rest = self.work.keys, self.work.seconds, self.work.rest_on(workers)
-        routes = plan_whole_keys(keys, seconds, rest, **self.settings.of_planners)
+        routes, loads = self._whole(self.work, workers)
+        return self._routed(RoutingTable.scheme, routes, loads)
+
+    def _whole(self, work: KeyWork, workers: int) -> tuple[RoutingTable, Seconds]:
+        """A table that levels the work of whole keys, and what each worker gets."""
+        rest = work.rest_on(workers)
+        routes = plan_whole_keys(work.keys, work.seconds, rest, **self.settings.of_planners)
         static = routes.static
         assert static is not None  # A table does not learn.
-        loads = planned_loads(static.table, keys, seconds, rest, static.arcs)
-        return self._routed(RoutingTable.scheme, routes, loads)
+        loads = planned_loads(static.table, work.keys, work.seconds, rest, static.arcs)
+        return routes, loads
 
     def _split(self, workers: int) -> Way:
         assert self.merge is not None
@@ -161,7 +198,9 @@ class Job:
         loads = planned_loads(table, keys, seconds, rest)
         split = PlannedSplit.of(workers, table)
         way = replace(self, kind=None)._routed(PlannedSplit.scheme, split, loads)
-        cut = float(table.parts[table.parts > 1].sum())
+        cut = table.parts[table.parts > 1]
+        parts = float(cut.sum())
         # Results of whole keys pass the second stage too, a row or more for each key.
-        second = self.stage.python(self.work.groups + cut, 1) + cut * self.merge.per_call
+        merging = cut.size * self.merge.per_call + parts * self.merge.per_row
+        second = self.stage.python(self.work.groups + parts, 1) + merging
         return way._replace(seconds=way.seconds + second)

@@ -70,9 +70,15 @@ class KeyWork:
         light = max(self.groups - self.keys.size, 0.0)
         rows = max(self.rows - float(self.key_rows.sum()), 0.0)
         typical = rows / light if light else 0.0
-        # A part has none of a key's rows with about this probability.
-        absent = np.exp(-np.append(self.key_rows, typical) / parts)
-        return float((1 - absent) @ np.append(np.ones(self.keys.size), light)) * parts
+        heavy = float(self.parts_of(self.key_rows, parts).sum())
+        return heavy + light * float(self.parts_of(np.array([typical]), parts)[0])
+
+    @staticmethod
+    def parts_of(rows: Seconds, parts: int) -> Seconds:
+        """How many of the parts have any of a key's rows, for keys of so many rows."""
+        # A part has none of them with about this probability.
+        absent: Seconds = np.exp(-rows / parts)
+        return (1 - absent) * parts
 
     @property
     def total(self) -> float:

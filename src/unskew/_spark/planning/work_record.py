@@ -7,7 +7,7 @@ key grouping gives each worker a range of it, so that ranges add up to the worke
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -62,6 +62,8 @@ class WorkRecord(ArrayValue):
     rest_calls: Whole
     fingerprint: str = ""
     """Of the function; empty if unknown, or if functions differed."""
+    merging: tuple[float, float] = (0.0, 0.0)
+    """Seconds of a merge, for a key and for each partial result of it; 0 if unknown."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", frozen(self.keys, np.uint64))
@@ -119,13 +121,15 @@ class WorkRecord(ArrayValue):
             made.rest_seconds + sum(each.rest_seconds for each in records),
             made.rest_calls + sum(each.rest_calls for each in records),
             fingerprints.pop() if len(fingerprints) == 1 else "",
+            max(each.merging for each in records),
         )
 
     @classmethod
-    def none(cls, fingerprint: str = "") -> WorkRecord:
+    def none(cls, fingerprint: str = "", merging: tuple[float, float] = (0.0, 0.0)) -> WorkRecord:
         """No calls at all."""
         whole = np.empty(0, dtype=np.int64)
-        return cls.of(np.empty(0, dtype=np.uint64), whole, np.empty(0), fingerprint=fingerprint)
+        made = cls.of(np.empty(0, dtype=np.uint64), whole, np.empty(0), fingerprint=fingerprint)
+        return replace(made, merging=merging)
 
     @property
     def rows(self) -> int:

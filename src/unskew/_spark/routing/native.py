@@ -150,4 +150,3 @@ class PerfectTable(NamedTuple):
         """The values of the entries, slot by slot."""
         padded = np.append(values, np.array([empty], dtype=values.dtype))
         return padded[self.entries]
-

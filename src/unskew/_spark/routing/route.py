@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from pyspark.sql import Column, DataFrame
@@ -39,6 +39,8 @@ class Route:
     plain: bool = False
     stays: bool = False
     """Whether rows stay on their input partitions: each makes partial results of its own rows."""
+    merges: bool = False
+    """Whether partial results of rows that stay go to the workers; else Spark places them."""
 
     @classmethod
     def of(
@@ -63,8 +65,13 @@ class Route:
 
     @classmethod
     def in_place(cls, workers: int = 1) -> Route:
-        """No row moves; only partial results do."""
+        """No row moves; only partial results do, placed by Spark."""
         return cls(KeyGrouping(workers), "native", stays=True)
+
+    @classmethod
+    def merged_on(cls, partitioner: Partitioner) -> Route:
+        """No row moves; the partial results of a key go to its worker."""
+        return replace(cls.of(partitioner), stays=True, merges=True)
 
     @property
     def name(self) -> str:
