@@ -16,6 +16,8 @@ from unskew_lab.benchmarks import (
     simulator,
     spark_gain,
     spark_overhead,
+    streaming_balance,
+    streaming_executors,
     streaming_machines,
     streaming_mergeable,
     streaming_stateful,
@@ -46,7 +48,11 @@ ALL: dict[str, Callable[[Asked], Iterable[Measurement]]] = {
     "spark": lambda asked: chain(spark_overhead.run(), spark_gain.run(asked.data)),
     "regret": lambda asked: regret.run(asked.data, asked.jobs),
     "streaming": lambda _: chain(
-        streaming_mergeable.run(), streaming_stateful.run(), streaming_machines.run()
+        streaming_mergeable.run(),
+        streaming_stateful.run(),
+        streaming_balance.run(),
+        streaming_executors.run(),
+        streaming_machines.run(),
     ),
 }
 """Every benchmark by its name."""

@@ -1,16 +1,11 @@
-"""Keyed state that moves, beside state that stays by hash and Spark's own transformWithState.
-
-Work is emulated: each row costs 0.2 ms of sleep, so sixteen slots work side by side on any machine.
-The baseline is the bound: the longer of all work divided by the slots and the heaviest key's own,
-plus what the same batches take when rows cost nothing.
-"""
+"""What a batch with keyed state takes that has hardly any work: fixed costs, moves, much state."""
 
 from __future__ import annotations
 
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,7 +16,6 @@ import pyarrow.compute as pc
 
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import KeyStatistics, Mixed, Rebalance
-from unskew.workloads import ZipfStream
 from unskew_lab.benchmarks.measuring import Measurement
 from unskew_lab.session import new_session
 from unskew_lab.stream_files import write_stream_file
@@ -31,15 +25,11 @@ if TYPE_CHECKING:
 
     from unskew.streaming import BatchProgress
 
-SLOTS = 16
-COST = 0.0002
-ROWS, KEYS = 60_000, 20_000
-BATCHES, CHANGE = 20, 10
-SKEWS = (0.8, 1.2)
-ADAPTED, GAIN, GROWTH, PLANNING = 1.25, 0.2, 1.2, 0.1
+GROWTH = 1.2
 WORKERS, TOUCHED, FIXED_ROWS = 8, 8_000, 20_000
 FIXED_KEYS, FIXED_BATCHES = 100_000, 16
-SQL, BEFORE = 3.0, 0.4
+SQL, BEFORE, TRANSFORM, APPLY = 3.0, 0.4, 0.2, 0.5
+OPERATOR_BATCHES = 5
 LAYERS = 1.87
 """Seconds of the same batch when state was in DataFrames: on two cores, in one JVM."""
 STATE_SIZES = (10_000, 1_000_000, 10_000_000)
@@ -48,71 +38,15 @@ MOVED = {100: 1.1, 5_000: 1.3}
 
 
 def run() -> Iterator[Measurement]:
-    """Skew that changes, growth of the state, the price of a move."""
-    session = new_session(SLOTS)
+    """The fixed cost of a batch, the price of a move, growth of the state."""
+    session = new_session(2)
     session.conf.set(
         "spark.sql.streaming.stateStore.providerClass",
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     )
-    for exponent in SKEWS:
-        yield from _drifting(session, exponent)
-    session = new_session(2)
     yield from _fixed(session)
     yield from _moving(session)
     yield from _growing(session)
-
-
-def _drifting(session: SparkSession, exponent: float) -> list[Measurement]:
-    """Throughput after adaptation: batches from the second after a change on."""
-    with tempfile.TemporaryDirectory() as folder:
-        counts = _write_stream(Path(folder), exponent)
-        work = COST * max(ROWS / SLOTS, float(np.median(counts)))
-        fixed = statistics.median(_ours(session, folder, "free", None, 0.0, most=5)[0][2:])
-        bound = work + fixed
-        name = f"zipf {exponent}"
-        rows = [
-            Measurement(
-                f"{name}: bound, of it {fixed:.2f} s fixed cost", bound, 1.0, "itself", None
-            )
-        ]
-        adapted = [n for n in range(BATCHES) if n % CHANGE >= 2]
-        mixed, records = _ours(session, folder, "mixed", "mixed", COST)
-        hashed, _ = _ours(session, folder, "hashing", None, COST)
-        spark = _transform_with_state(session, folder)
-        took = {
-            label: statistics.mean([times[n] for n in adapted if n < len(times)])
-            for label, times in (("mixed", mixed), ("hashing", hashed), ("spark", spark))
-        }
-        planning = sum(each.rebalance_seconds for each in records) / sum(mixed)
-        compared = (
-            (bound, "the bound", ADAPTED),
-            (took["hashing"], "hashing", None),
-            (took["spark"], "transformWithStateInPandas", GAIN),
-        )
-        ours, seconds = took["mixed"], planning * sum(mixed)
-        return [
-            *rows,
-            *(
-                Measurement(f"{name}: mixed", ours, ours / other, against, target)
-                for other, against, target in compared
-            ),
-            Measurement(f"{name}: planning", seconds, planning, "all batches", PLANNING),
-        ]
-
-
-def _write_stream(folder: Path, exponent: float) -> list[int]:
-    """One file a batch; returns the rows of the heaviest key in each."""
-    (folder / "rows").mkdir()
-    ids = np.concatenate(list(ZipfStream(exponent, KEYS, ROWS * BATCHES, 42).ids()))
-    heaviest = []
-    for batch in range(BATCHES):
-        part = ids[batch * ROWS : (batch + 1) * ROWS]
-        heaviest.append(int(np.bincount(part).max()))
-        # Other keys are hot after a change.
-        keys = (part + (batch // CHANGE) * (KEYS // 2)) % KEYS
-        table = pa.table({"key": np.char.add("key-", keys.astype(str))})
-        write_stream_file(table, folder / "rows", batch)
-    return heaviest
 
 
 def _stream(session: SparkSession, folder: str) -> DataFrame:
@@ -120,46 +54,14 @@ def _stream(session: SparkSession, folder: str) -> DataFrame:
     return reader.parquet(f"{folder}/rows")
 
 
-def _counting(cost: float) -> Callable[[Any, pa.Table, Any], Any]:
-    def count(key: Any, rows: pa.Table, state: Any) -> Any:
-        time.sleep(cost * rows.num_rows)
-        n = rows.num_rows + (state["n"] if state else 0)
-        return [{"key": key, "n": n}], {"n": n}
-
-    return count
+def count_rows(key: Any, rows: pa.Table, state: Any) -> Any:
+    """How many rows a key has had."""
+    n = rows.num_rows + (state["n"] if state else 0)
+    return [{"key": key, "n": n}], {"n": n}
 
 
-def _ours(
-    session: SparkSession,
-    folder: str,
-    name: str,
-    rebalancer: str | None,
-    cost: float,
-    most: int = BATCHES,
-) -> tuple[list[float], list[BatchProgress]]:
-    """Seconds of each batch."""
-    from unskew.streaming import stateful
-
-    stream = stateful(
-        _stream(session, folder), "key", _counting(cost), schema="key string, n bigint",
-        state_schema="n bigint", checkpoint=f"{folder}/{name}", workers=SLOTS,
-        rebalancer=rebalancer,
-    )  # fmt: skip
-    query = stream.start(_discard)
-    try:
-        while query.isActive and len(stream.progress) < most:
-            time.sleep(0.05)
-    finally:
-        query.stop()
-    return [each.seconds for each in stream.progress], stream.progress
-
-
-def _discard(output: DataFrame, batch: int) -> None:
-    output.write.format("noop").mode("overwrite").save()
-
-
-def _transform_with_state(session: SparkSession, folder: str) -> list[float]:
-    """Spark's own operator on the same stream; seconds of each batch up to the first change."""
+def _operators(session: SparkSession, folder: str) -> Iterator[tuple[str, list[float], float]]:
+    """Spark's own operators with state on the same stream: the seconds of their batches."""
     import pandas as pd
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -168,44 +70,58 @@ def _transform_with_state(session: SparkSession, folder: str) -> list[float]:
             self.n = handle.getValueState("n", "n bigint")
 
         def handleInputRows(self, key: Any, rows: Any, timers: Any) -> Any:  # noqa: N802
-            count = 0
-            for frame in rows:
-                time.sleep(COST * len(frame))
-                count += len(frame)
-            total = count + (self.n.get()[0] if self.n.exists() else 0)
+            total = sum(map(len, rows)) + (self.n.get()[0] if self.n.exists() else 0)
             self.n.update((total,))
             yield pd.DataFrame({"key": [key[0]], "n": [total]})
 
         def close(self) -> None:
             pass
 
-    counted = (
-        _stream(session, folder)
-        .groupBy("key")
-        .transformWithStateInPandas(Count(), "key string, n bigint", "append", "none")
-    )
-    writer = counted.writeStream.format("noop").outputMode("append")
-    query = writer.option("checkpointLocation", f"{folder}/spark").start()
-    try:
-        while query.isActive and len(query.recentProgress) < 4:
-            time.sleep(0.05)
-        found = [each["durationMs"]["triggerExecution"] / 1000 for each in query.recentProgress]
-    finally:
-        query.stop()
-    return found
+    def count(key: Any, rows: Any, state: Any) -> Iterator[Any]:
+        total = sum(map(len, rows)) + (state.get[0] if state.exists else 0)
+        state.update((total,))
+        yield pd.DataFrame({"key": [key[0]], "n": [total]})
+
+    grouped = _stream(session, folder).groupBy("key")
+    output = "key string, n bigint"
+    made = {
+        "transformWithStateInPandas": (
+            grouped.transformWithStateInPandas(Count(), output, "update", "none"),
+            TRANSFORM,
+        ),
+        "applyInPandasWithState": (
+            grouped.applyInPandasWithState(count, output, "n bigint", "update", "NoTimeout"),
+            APPLY,
+        ),
+    }
+    for name, (counted, target) in made.items():
+        writer = counted.writeStream.format("noop").outputMode("update")
+        query = writer.option("checkpointLocation", f"{folder}/{name}").start()
+        try:
+            while query.isActive and len(query.recentProgress) < OPERATOR_BATCHES:
+                time.sleep(0.05)
+            found = [each["durationMs"]["triggerExecution"] / 1000 for each in query.recentProgress]
+        finally:
+            query.stop()
+        yield name, found[2:OPERATOR_BATCHES], target
 
 
 def _fixed(session: SparkSession) -> Iterator[Measurement]:
     """What a batch takes that has hardly any work, beside plain SQL without state."""
     with tempfile.TemporaryDirectory() as folder:
-        _write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES)
+        write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES)
         plain = statistics.median(_sql(session, folder)[2:])
         took = [each.seconds for each in _run(session, folder, None)]
+        operators = list(_operators(session, folder))
     ours = statistics.median(took[2:])
     name = f"{FIXED_ROWS:,} rows on {TOUCHED:,} of {FIXED_KEYS:,} keys"
     yield Measurement(f"{name}: SQL without state", plain, 1.0, "itself", None)
     yield Measurement(f"{name}: stateful", ours, ours / plain, "SQL without state", SQL)
     yield Measurement(f"{name}: stateful", ours, ours / LAYERS, "state in DataFrames", BEFORE)
+    for other, seconds, target in operators:
+        yield Measurement(
+            f"{name}: stateful", ours, ours / statistics.median(seconds), other, target
+        )
 
 
 def _sql(session: SparkSession, folder: str) -> list[float]:
@@ -227,7 +143,7 @@ def _moving(session: SparkSession) -> Iterator[Measurement]:
     """Every second batch moves keys; the others do not."""
     for moved, target in MOVED.items():
         with tempfile.TemporaryDirectory() as folder:
-            _write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES)
+            write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES)
             found = _run(session, folder, MoveSome(moved))[4:]
         usual = statistics.median([each.seconds for each in found if not each.migrated_keys])
         moving = [each for each in found if each.migrated_keys]
@@ -259,7 +175,7 @@ def _growing(session: SparkSession) -> Iterator[Measurement]:
     base = 0.0
     for keys in STATE_SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            _write_touched(Path(folder), keys, FIXED_BATCHES, all_first=True)
+            write_touched(Path(folder), keys, FIXED_BATCHES, all_first=True)
             found = [each.seconds for each in _run(session, folder, None)]
         # The first batch makes the state, the second takes it into the stores.
         seconds = statistics.median(found[3:])
@@ -274,7 +190,7 @@ def _run(session: SparkSession, folder: str, mover: MoveSome | None) -> list[Bat
     from unskew.streaming import stateful
 
     stream = stateful(
-        _stream(session, folder), "key", _counting(0.0), schema="key string, n bigint",
+        _stream(session, folder), "key", count_rows, schema="key string, n bigint",
         state_schema="n bigint", checkpoint=f"{folder}/state", workers=WORKERS, cost="rows",
         rebalancer=mover, theta=0.0, interval=2, payback=None,
     )  # fmt: skip
@@ -282,7 +198,7 @@ def _run(session: SparkSession, folder: str, mover: MoveSome | None) -> list[Bat
     return stream.progress
 
 
-def _write_touched(folder: Path, keys: int, batches: int, all_first: bool = False) -> None:
+def write_touched(folder: Path, keys: int, batches: int, all_first: bool = False) -> None:
     """A file for each batch: rows of a few of the keys; of all of them in the first, if asked."""
     (folder / "rows").mkdir()
     draw = np.random.default_rng(1)

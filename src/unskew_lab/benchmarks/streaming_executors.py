@@ -1,0 +1,82 @@
+"""Keyed state on three executors: what a batch takes, and what is fetched when places change."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unskew_lab.benchmarks.measuring import Measurement
+from unskew_lab.benchmarks.streaming_stateful import WORKERS, count_rows, write_touched
+from unskew_lab.session import new_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from unskew.streaming import BatchProgress, StatefulStream
+
+KEYS, BATCHES, FIRST = 1_000_000, 20, 3
+LOST, GREW = 9, 14
+"""The batches after which an executor is killed and a worker is added."""
+CLUSTER, BACK = 1.5, 1.1
+
+
+def run() -> Iterator[Measurement]:
+    """One process with two slots, then a cluster; an executor is lost and a worker added there."""
+    from pyspark.sql import SparkSession
+
+    from unskew.testing import LocalCluster
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_touched(Path(folder), KEYS, BATCHES, all_first=True)
+        local = _usual(_followed(new_session(2), folder, "local"))
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            active.stop()
+        with LocalCluster(3, memory=1024) as cluster:
+            found = _followed(cluster.session(), folder, "cluster", cluster.kill_an_executor)
+    name = f"{KEYS:,} keys of state on three executors"
+    usual = _usual(found[: LOST + 1])
+    yield Measurement(name, usual, usual / local, "one process", CLUSTER)
+    for label, first, last in (
+        ("an executor is lost", LOST + 1, GREW + 1),
+        (f"{WORKERS} to {WORKERS + 1} workers", GREW + 1, BATCHES),
+    ):
+        part = found[first:last]
+        rows = sum(each.fetched_rows for each in part)
+        moved = sum(each.migrated_keys or 0 for each in part)
+        share = (rows + moved) / KEYS
+        said = f"{name}: {label}, {rows:,} rows fetched, {moved:,} keys moved"
+        yield Measurement(said, sum(each.seconds for each in part), share, "all state", None)
+        after = min(each.seconds for each in part[-2:])
+        yield Measurement(f"{name}: {label}, at last", after, after / usual, "before", BACK)
+
+
+def _usual(found: list[BatchProgress]) -> float:
+    return statistics.median([each.seconds for each in found[FIRST:]])
+
+
+def _followed(
+    session: SparkSession, folder: str, name: str, lose: Callable[[], object] | None = None
+) -> list[BatchProgress]:
+    from unskew.streaming import stateful
+
+    reader = session.readStream.schema("key string").option("maxFilesPerTrigger", 1)
+    stream: StatefulStream = stateful(
+        reader.parquet(f"{folder}/rows"), "key", count_rows, schema="key string, n bigint",
+        state_schema="n bigint", checkpoint=f"{folder}/{name}", workers=WORKERS, rebalancer=None,
+    )  # fmt: skip
+    disturbed = set()
+
+    def discard(output: DataFrame, batch: int) -> None:
+        if lose is not None and batch == LOST + 1 and batch not in disturbed:
+            disturbed.add(batch)
+            lose()
+        if lose is not None and batch == GREW:
+            stream.scale(WORKERS + 1)
+        output.write.format("noop").mode("overwrite").save()
+
+    stream.start(discard, availableNow=True).awaitTermination()
+    return list(stream.progress)
