@@ -17,6 +17,7 @@ from unskew._spark.costs.samples import JobCosts, TaskCosts
 from unskew._spark.costs.timer import ArrowBatches, BatchKind, PandasFrames, timed
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, check_rows
+from unskew._spark.frames.prompt_tasks import Prompt
 from unskew._spark.frames.schemas import struct_of
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.side_jobs import observed
@@ -140,8 +141,8 @@ class CostAwareMap:
 
     def _map(self, rows: DataFrame, function: MapFunction, schema: StructType) -> DataFrame:
         if self.form == "arrow":
-            return rows.mapInArrow(function, schema)
-        return rows.mapInPandas(function, schema)
+            return rows.mapInArrow(Prompt(function), schema)
+        return rows.mapInPandas(Prompt(function), schema)
 
 
 def _placed(rows: DataFrame, worker: Column, workers: int) -> DataFrame:

@@ -13,6 +13,7 @@ from unskew._spark.costs.heavy_first import heavy_first
 from unskew._spark.costs.parts import Form, InParts, MapFunction
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.physical_plan import in_fixed_order
+from unskew._spark.frames.prompt_tasks import Prompt
 from unskew._spark.planning.cost_curve import CostCurve
 from unskew._spark.planning.job_names import fingerprint, job_name
 from unskew._spark.planning.machine import Machine
@@ -89,8 +90,8 @@ class KnownCosts:
             assert plan.costs is not None
             rows = heavy_first(rows, plan.costs, plan.way)
         if self.form == "arrow":
-            return rows.mapInArrow(function, self.schema)
-        return rows.mapInPandas(function, self.schema)
+            return rows.mapInArrow(Prompt(function), self.schema)
+        return rows.mapInPandas(Prompt(function), self.schema)
 
 
 def cost_by_key(record: WorkRecord, key_hash: Column) -> Column:

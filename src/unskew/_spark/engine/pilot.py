@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from unskew._spark.engine.calls import GroupCall
 from unskew._spark.engine.pilot_task import COUNTED, ROWS, PilotTask
 from unskew._spark.engine.stages import Stage
+from unskew._spark.frames.prompt_tasks import Prompt
 from unskew._spark.planning.cost_model import FunctionCost, fitted
 from unskew._spark.planning.decision import Pilot
 from unskew._spark.planning.request import RoutingRequest
@@ -32,7 +33,7 @@ def run_pilot(
     # Of a few rows of each partition. All of a task's results are read: where Spark stops early it
     # throws the Python worker away, and the next job waits for a new one.
     some = stage.rows.limit(COUNTED) if merge else _some_keys(request, stage, rows)
-    found = some.mapInArrow(task, "report string").collect()
+    found = some.mapInArrow(Prompt(task), "report string").collect()
     report = json.loads(found[0]["report"]) if found else {}
     if not report.get("points"):
         return None

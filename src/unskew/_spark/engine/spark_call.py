@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from unskew._spark.engine.calls import Function, UserCall
+from unskew._spark.frames.prompt_tasks import be_prompt
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import Route
 
@@ -29,6 +30,7 @@ def apply_by_spark(
     finish = _finishing(call, merge)
 
     def call_group(key: Any, rows: Any) -> Any:
+        be_prompt()
         shown = map(show, rows) if form.iterator else show(rows)
         own = (key[len(key) - count :],) if form.with_key else ()
         return finish(call.function(*own, shown))
@@ -50,6 +52,7 @@ def cogroup_by_spark(
     count = len(left.key.fields)
 
     def call_groups(key: Any, here: Any, there: Any) -> Any:
+        be_prompt()
         own = (key[len(key) - count :],) if call.form.with_key else ()
         return call.function(*own, show_left(here), show_right(there))
 

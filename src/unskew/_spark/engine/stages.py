@@ -20,6 +20,7 @@ from unskew._spark.engine.bulk import GroupTask, OneSide
 from unskew._spark.engine.calls import GroupCall
 from unskew._spark.engine.merging import PartialTask, RestTask, WholeTask
 from unskew._spark.frames.keys import KeyColumns, is_lower_case
+from unskew._spark.frames.prompt_tasks import Prompt, be_prompt
 from unskew._spark.planning.recording import Recording
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.run_records import RecordPlace
@@ -86,7 +87,7 @@ class Stage:
     ) -> DataFrame:
         """The rows of each task, sorted by `first`, the key and `then`, mapped by `task`."""
         by = [F.col(self.rows.columns[place]) for place in self.cut_by]
-        return self.rows.sortWithinPartitions(*first, *by, *then).mapInArrow(task, schema)
+        return self.rows.sortWithinPartitions(*first, *by, *then).mapInArrow(Prompt(task), schema)
 
 
 def apply_in_bulk(
@@ -153,6 +154,7 @@ def cogroup_in_buckets(
     task = BucketTask((here.side(left.columns), there.side(right.columns)), call)
 
     def call_bucket(rows: Any, others: Any) -> Any:
+        be_prompt()
         return task(rows, others)
 
     fields = [

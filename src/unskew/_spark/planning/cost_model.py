@@ -20,8 +20,8 @@ STAGE = 0.1
 """From one stage to the next: planning, scheduling, the way of the results."""
 TASK = 0.01
 """A task without Python."""
-PYTHON_TASK = 0.05
-"""A task with a Python worker: it starts, reads the function, imports what that needs."""
+PYTHON_TASK = 0.02
+"""A task with a Python worker that is prompt: it reads the function, and asks for its rows."""
 SHUFFLE = 0.4e-6
 """A row through a shuffle."""
 SORT = 0.3e-6

@@ -12,6 +12,7 @@ from pyspark import TaskContext
 from pyspark.sql import Column
 from pyspark.sql.pandas.functions import arrow_udf
 
+from unskew._spark.frames.prompt_tasks import be_prompt
 from unskew._spark.routing.numpy_split import NumpySplit
 from unskew.partitioners import Proactive, StaticRoutes
 from unskew.partitioners.contract import KeyHashes, Router, WorkerIds
@@ -48,6 +49,7 @@ def _route_batches(
     starter = _light(partitioner)
 
     def route(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        be_prompt()
         context = TaskContext.get()
         source = context.partitionId() if context else 0
         router = starter.router(source, source + 1)

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.frames.keys import KeyColumns
+from unskew._spark.frames.prompt_tasks import Prompt
 from unskew._spark.routing.native import worker_expression
 from unskew._spark.routing.slots import Pins
 from unskew._spark.stateful.worker_task import WorkerTask
@@ -38,7 +39,7 @@ def output_of(
         placed = hashed.repartitionById(workers, worker)
     else:
         placed = pins.place(hashed.withColumn("worker", worker), "worker")
-    return placed.mapInArrow(task, task.step.schema.output)
+    return placed.mapInArrow(Prompt(task), task.step.schema.output)
 
 
 def write(output: DataFrame, folder: str, number: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from unskew._spark.frames.arrow_keys import key_values
+from unskew._spark.frames.prompt_tasks import no_garbage
 from unskew._spark.frames.schemas import in_numbers
 from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.processor import State
@@ -63,6 +64,7 @@ def python_keys(columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[Any]:
         ) from error
 
 
+@no_garbage()
 def table_of(content: Iterable[tuple[int, Keys]], schema: StateSchema) -> pa.Table:
     """A table of all keys of some hashes; hashes without keys leave a tombstone."""
     hashes: list[int] = []

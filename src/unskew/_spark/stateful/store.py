@@ -20,6 +20,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unskew._spark.frames.prompt_tasks import no_garbage
 from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.state_files import StateFile, Storage, in_order
 from unskew._spark.stateful.state_tables import Keys, contents, first_due
@@ -62,6 +63,7 @@ class Store:
         """The last batch whose changes it holds; -1 for none."""
         return int(self.db.execute("PRAGMA user_version").fetchone()[0]) - 1
 
+    @no_garbage()
     def advance(
         self, files: Iterable[StateFile], through: int, storage: Storage, schema: StateSchema
     ) -> Fetched:
@@ -101,6 +103,7 @@ class Store:
             empty = [(number,) for number, keys in found if not keys]
             self.db.executemany("DELETE FROM state WHERE hash = ?", empty)
 
+    @no_garbage()
     def get(self, hashes: Sequence[int]) -> dict[int, Keys]:
         """The keys of the hashes that have any."""
         found: dict[int, Keys] = {}
@@ -113,12 +116,14 @@ class Store:
             found |= _unpickled(self.db.execute(query, part))
         return found
 
+    @no_garbage()
     def due(self, now: int) -> dict[int, Keys]:
         """The keys of the hashes of which some timeout has ended at `now`."""
         return _unpickled(
             self.db.execute("SELECT hash, keys FROM state WHERE due <= ? ORDER BY hash", (now,))
         )
 
+    @no_garbage()
     def range(self, first: int, count: int) -> dict[int, Keys]:
         """The keys of the next `count` hashes from `first` on."""
         query = "SELECT hash, keys FROM state WHERE hash >= ? ORDER BY hash LIMIT ?"

@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 from unskew._spark.frames.arrow_keys import KeyGroups
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import column
+from unskew._spark.frames.prompt_tasks import Prompt
 from unskew._spark.frames.schemas import arrow_schema
 from unskew._spark.monitoring.hot_keys import key_at, to_text, top
 from unskew._spark.monitoring.listener import OBSERVED
@@ -82,7 +83,7 @@ class Partials:
         renamed = [column(name).alias(f"k{place}") for place, name in enumerate(key)]
         values = [column(name).alias(f"v{place}") for place, name in enumerate(self.inputs)]
         task = _task(self.fold, len(key), self.inputs, arrow_schema(schema))
-        made = placed.select(*renamed, *values).mapInArrow(task, schema)
+        made = placed.select(*renamed, *values).mapInArrow(Prompt(task), schema)
         observed = made.observe(
             observation,
             F.collect_list(column(report)).alias("tasks"),

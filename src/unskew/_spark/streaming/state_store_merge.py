@@ -23,6 +23,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from unskew._spark.engine.aggregate_functions import States
 from unskew._spark.frames.key_text import check_texts, texts_of, value_of
 from unskew._spark.frames.keys import column
+from unskew._spark.frames.prompt_tasks import Prompt
 from unskew._spark.frames.schemas import arrow_schema
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew.aggregates import Aggregate
@@ -76,7 +77,7 @@ def merged_states(
     results = StructType([*kept, StructField(_STATE, states.results)])
     # Not a function of the column: the rows that come out of keyed state are not in the form that
     # such functions want.
-    finished = merged.mapInArrow(_finishing(states, arrow_schema(results)), results)
+    finished = merged.mapInArrow(Prompt(_finishing(states, arrow_schema(results))), results)
     found = iter([column(each) for each in texted])
     values = [
         value_of(found, field.dataType).alias(field.name, metadata=field.metadata)
