@@ -20,6 +20,7 @@ from regret import regret_tables
 from reliability import attacks
 from scheme_pages import scheme_documents, scheme_figures
 from scheme_settings import settings_table
+from soak import soak_page
 from tree import source_tree
 
 from unskew import rebalancing
@@ -92,6 +93,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "planner-pages": planner_pages,
     "regret": regret_tables,
     "run-overview": run_overview,
+    "soak": soak_page,
     **{f"printed-{name}": partial(run_printed, name) for name in APPS},
     **{f"measured-{name}": partial(run_measured, name) for name in APPS},
     "error-classes": error_classes,

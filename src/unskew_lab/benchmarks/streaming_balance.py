@@ -81,7 +81,7 @@ def _seconds(session: SparkSession, folder: str, source: str, way: str) -> float
     reader = session.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
     stream = stateful(
         reader.parquet(f"{folder}/{source}"), "key", _costly, schema="key bigint, n bigint",
-        state_schema="n bigint", checkpoint=f"{folder}/{way}", workers=WORKERS, theta=THETA,
+        state_schema="n bigint", checkpoint=f"{folder}/state-{way}", workers=WORKERS, theta=THETA,
         rebalancer=way if way in ("mixed", "level") else None,
     )  # fmt: skip
     stream.start(_discard, availableNow=True).awaitTermination()

@@ -7,7 +7,7 @@ routing tables, the controller's memory. Recovery reads the newest intact one an
 from __future__ import annotations
 
 import logging
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from unskew._spark.frames.checksums import check_part_files, document, document_bytes
@@ -59,7 +59,7 @@ class Commit:
             "table": to_json(self.table),
             "planned": None if self.planned is self.table else to_json(self.planned),
             "table_version": self.table_version,
-            "files": [[astuple(file) for file in files] for files in self.files],
+            "files": [[file.fields for file in files] for files in self.files],
             "newest_event": self.newest_event,
             "memory": self.memory,
         }

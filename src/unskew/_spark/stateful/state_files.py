@@ -46,6 +46,13 @@ class StateFile(PartFile):
         return cls("", 0, "", 0, through, first, last)
 
     @property
+    def fields(self) -> tuple[str | int | None, ...]:
+        """Its values in the order in which it takes them: a commit may name thousands."""
+        return (
+            self.name, self.length, self.checksum, self.rows, self.through, self.first, self.last
+        )  # fmt: skip
+
+    @property
     def is_slice(self) -> bool:
         """Whether it holds all state of a range."""
         return self.first is not None

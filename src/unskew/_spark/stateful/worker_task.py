@@ -22,7 +22,7 @@ from unskew._spark.stateful.store import Store, opened
 from unskew._spark.stateful.worker_step import WorkerRun, WorkerStep
 from unskew._spark.stateful.worker_tables import row_bytes
 
-ROUND = 32
+ROUND = 64
 """Compactions after which a worker has written all its state anew, at the latest."""
 
 _OUTPUT_ROWS = 10_000  # A batch of output.
@@ -95,10 +95,14 @@ class WorkerTask:
         """
         last = next((file for file in reversed(files) if file.is_slice), None)
         through = -1 if last is None else last.through
+        total = sum(file.rows for file in files)
+        largest = max(files, key=lambda file: file.rows, default=None)
+        if largest is not None and 2 * largest.rows >= total:
+            # Most of the state came at once: its log is as good as a slice.
+            through = max(through, largest.through)
         recent = sum(file.rows for file in files if file.through > through)
         if not recent:
             return []
-        total = sum(file.rows for file in files)
         start = LEAST if last is None or last.last is None or last.last == MOST else last.last + 1
         count = max(recent, total // ROUND)
         found = store.range(start, count)
