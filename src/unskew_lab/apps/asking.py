@@ -29,7 +29,7 @@ class Asked:
     @classmethod
     def of(cls, app: App, name: str, settings: dict[str, str], workers: int) -> Asked:
         """Check the scheme, its settings, and that it may run the app on Spark."""
-        if app.names:
+        if name in app.names or not app.by_routes:
             return cls(name, _planner(app, name, settings))
         scheme, planned = scheme_from(name, workers, settings)
         if scheme != "auto":

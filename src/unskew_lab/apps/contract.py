@@ -66,7 +66,13 @@ class App:
     optional: tuple[str, ...] = ()
     """What the input may have besides."""
     names: tuple[str, ...] = ()
-    """The schemes there are, where they are not the partitioners that keep the need."""
+    """The schemes that are no partitioners."""
+    stream_schemes: tuple[str, ...] = ()
+    """What it compares on a stream, if others."""
+    by_routes: bool = True
+    """Whether the partitioners that keep the need may run it."""
+    keeps_state: bool = False
+    """Whether its stream keeps state by key, and can emulate work for each row."""
     read: Callable[[SparkSession, Path], DataFrame] | None = None
     """The input from a path, where it is not one table."""
     routed: Callable[[DataFrame], DataFrame] = lambda prepared: prepared

@@ -110,6 +110,7 @@ APP = App(
     need=unskew.Need.ANY_ROW,
     schemes=(BY_COST, "sg", "kg"),
     names=(BY_COST, "sg", "kg"),
+    by_routes=False,
     generate=_random_documents,
     sleeps=True,
     prepare=lambda rows: rows.select(

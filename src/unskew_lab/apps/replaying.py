@@ -21,9 +21,18 @@ class Replay:
     rows: DataFrame
     """All of them, as a table."""
     folder: Path
+    cost: float = 0.0
+    """Seconds of emulated work for each row, where an app can wait for them."""
 
     @classmethod
-    def of(cls, rows: DataFrame, batches: int, folder: Path, order: str | None = None) -> Replay:
+    def of(
+        cls,
+        rows: DataFrame,
+        batches: int,
+        folder: Path,
+        order: str | None = None,
+        cost: float = 0.0,
+    ) -> Replay:
         """Write the files below `folder`, sorted by the column `order` if it is given.
 
         They pass through the memory of this process.
@@ -38,7 +47,7 @@ class Replay:
         size = -(-table.num_rows // batches)
         for number in range(batches):
             write_stream_file(table.slice(number * size, size), files, number)
-        return cls(rows.sparkSession.read.schema(rows.schema).parquet(str(files)), folder)
+        return cls(rows.sparkSession.read.schema(rows.schema).parquet(str(files)), folder, cost)
 
     def stream(self) -> DataFrame:
         """A stream of the rows."""

@@ -78,13 +78,17 @@ class Runner:
         workers: int,
         batches: int = 0,
         folder: Path | None = None,
+        cost: float = 0.0,
     ) -> None:
-        """With `batches` the rows become a stream; its files and checkpoints go to `folder`."""
+        """With `batches` the rows become a stream; its files and checkpoints go to `folder`.
+
+        Each row of it takes `cost` seconds of emulated work, where the app keeps state.
+        """
         self.app, self.workers = app, workers
         self.prepared = app.prepare(rows)
         self.replay: Replay | None = None
         if folder is not None and batches:
-            self.replay = Replay.of(self.prepared, batches, folder, app.order)
+            self.replay = Replay.of(self.prepared, batches, folder, app.order, cost)
             self.prepared = self.replay.rows
         self.routed = app.routed(self.prepared)
         self.rows = self.routed.count()

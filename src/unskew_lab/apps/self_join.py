@@ -23,7 +23,14 @@ import unskew
 from unskew.workloads import FluctuatingKeys
 from unskew_lab.apps.changing_keys import changing_ids
 from unskew_lab.apps.contract import Answer, App, Scheme
-from unskew_lab.apps.keyed_state import SCHEMES, rebalancer_of, run_to_end
+from unskew_lab.apps.keyed_state import (
+    SCHEMES,
+    SPARK_JOIN,
+    on_spark,
+    rebalancer_of,
+    run_to_end,
+    with_cost,
+)
 from unskew_lab.apps.ranking import ranked, same
 from unskew_lab.apps.replaying import Replay
 
@@ -88,20 +95,27 @@ def partners(at: Times, traders: Rows, buys: Any, most: int) -> tuple[Rows, Rows
 
 
 def joined(
-    trades: DataFrame, checkpoint: str, scheme: Scheme = "mixed", workers: int = 8
+    trades: DataFrame,
+    checkpoint: str,
+    scheme: Scheme = "mixed",
+    workers: int = 8,
+    seconds: float = 0.0,
 ) -> unskew.streaming.StatefulStream:
-    """The stream of pairs of a stream of trades, which come in the order of `at`."""
+    """The stream of pairs of a stream of trades, which come in the order of `at`.
+
+    Each trade may take some `seconds` of emulated work.
+    """
     return unskew.streaming.stateful(
         trades,
         "stock",
-        Pairs(),
+        with_cost(Pairs(), seconds),
         schema=PAIRS,
         state_schema=STATE,
         event_time="at",
         # A trade just as old as the window has a partner in one that is still to come.
         timeout=WINDOW + datetime.timedelta.resolution,
         rebalancer=rebalancer_of(scheme),
-        cost="rows",  # Of so little work, seconds are mostly chance.
+        cost="seconds" if seconds else "rows",  # Of little work, seconds are mostly chance.
         workers=workers,
         checkpoint=checkpoint,
     )
@@ -127,6 +141,19 @@ def _buys(table: DataFrame) -> Column:
         return F.col("quantity") > 0
     # A stream of mere mentions has no sides: half of them are taken for either.
     return F.xxhash64("stock", "at") % 2 == 0
+
+
+def joined_by_spark(trades: DataFrame) -> DataFrame:
+    """The same stream by Spark's join of a stream with itself."""
+    late = trades.withWatermark("at", "0 seconds")
+    bought = late.where("buys").select("stock", "trader", F.col("at").alias("bought"))
+    sold = late.where("NOT buys").select("stock", "trader", F.col("at").alias("sold"))
+    near = F.expr("sold BETWEEN bought - INTERVAL 1 DAY AND bought + INTERVAL 1 DAY")
+    both = bought.alias("b").join(
+        sold.alias("s"),
+        (F.col("b.stock") == F.col("s.stock")) & (F.col("b.trader") == F.col("s.trader")) & near,
+    )
+    return both.select("b.stock", "b.trader", "bought", "sold")
 
 
 def plain_pairs(trades: DataFrame) -> DataFrame:
@@ -165,10 +192,19 @@ def _dense(pairs: DataFrame) -> Answer:
 
 def _stream(trades: Replay, scheme: Scheme, workers: int) -> Answer:
     folder = trades.scratch()
-    stream = joined(trades.stream(), f"{folder}/checkpoint", scheme, workers)
-    batches = run_to_end(stream, f"{folder}/pairs")
-    pairs = trades.rows.sparkSession.read.schema(PAIRS).parquet(f"{folder}/pairs")
-    found = _dense(pairs)
+    pairs = f"{folder}/pairs"
+    batches: list[unskew.streaming.BatchProgress] = []
+    if scheme == SPARK_JOIN:
+        writer = joined_by_spark(trades.stream()).writeStream.format("parquet")
+        writer = writer.option("checkpointLocation", f"{folder}/checkpoint").option("path", pairs)
+        writer.trigger(availableNow=True).start().awaitTermination()
+    else:
+        checkpoint = f"{folder}/checkpoint"
+        stream = joined(trades.stream(), checkpoint, scheme, workers, trades.cost)
+        batches = run_to_end(stream, pairs)
+    found = _dense(trades.rows.sparkSession.read.schema(PAIRS).parquet(pairs))
+    if scheme == SPARK_JOIN:
+        return on_spark(found, trades.rows, "stock", workers)
     return Answer(found.rows, found.figures, batches=batches)
 
 
@@ -178,8 +214,10 @@ APP = App(
     columns=("stock", "at"),
     optional=("quantity", "trader"),
     need=unskew.Need.WHOLE_KEY,
-    schemes=("mixed", "mintable", "readj", "kg"),
-    names=SCHEMES,
+    schemes=("mixed", "level", "readj", "kg", SPARK_JOIN),
+    names=(*SCHEMES, SPARK_JOIN),
+    by_routes=False,
+    keeps_state=True,
     generate=random_trades,
     prepare=prepared,
     stream=_stream,

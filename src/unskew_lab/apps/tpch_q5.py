@@ -17,7 +17,7 @@ import datetime
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +26,14 @@ from pyspark.sql import functions as F
 import unskew
 from unskew_lab.apps import tpch_data
 from unskew_lab.apps.contract import Answer, App, Scheme
-from unskew_lab.apps.keyed_state import SCHEMES, rebalancer_of, run_to_end
+from unskew_lab.apps.keyed_state import (
+    SCHEMES,
+    SPARK_JOIN,
+    on_spark,
+    rebalancer_of,
+    run_to_end,
+    with_cost,
+)
 from unskew_lab.apps.ranking import same
 from unskew_lab.apps.replaying import Replay
 
@@ -84,7 +91,8 @@ def sales(
     scheme: Scheme = "mixed",
     workers: int = 8,
     theta: float = 0.08,
-    processor: Sales | None = None,
+    processor: unskew.streaming.Processor | None = None,
+    cost: Literal["rows", "seconds"] = "rows",
 ) -> unskew.streaming.StatefulStream:
     """The stream of sales of a stream of orders and lines, which come in the order of `at`."""
     return unskew.streaming.stateful(
@@ -96,11 +104,27 @@ def sales(
         event_time="at",
         timeout=WINDOW,
         rebalancer=rebalancer_of(scheme),
-        cost="rows",  # Of so little work, seconds are mostly chance.
+        cost=cost,  # Of little work, seconds are mostly chance.
         theta=theta,
         workers=workers,
         checkpoint=checkpoint,
     )
+
+
+def sold_by_spark(events: DataFrame) -> DataFrame:
+    """The same stream by Spark's join of two streams."""
+    late = events.withWatermark("at", "0 seconds")
+    orders = late.where("kind = 'order'").select(
+        "orderkey", "custkey", F.col("at").alias("ordered")
+    )
+    lines = late.where("kind = 'line'").select(
+        F.col("orderkey").alias("of"), F.col("at").alias("came"), *_LINE
+    )
+    window = f"INTERVAL {tpch_data.WINDOW} MINUTES"
+    near = F.expr(f"came > ordered - {window} AND came < ordered + {window}")
+    both = orders.join(lines, (F.col("orderkey") == F.col("of")) & near)
+    first, last = F.least("ordered", "came"), F.greatest("ordered", "came")
+    return both.select("custkey", *_LINE, first.alias("first"), last.alias("last"))
 
 
 def local_revenue(sold: DataFrame, rows: DataFrame) -> DataFrame:
@@ -181,10 +205,21 @@ def _stream(replay: Replay, scheme: Scheme, workers: int) -> Answer:
         part = local_revenue(sold, replay.rows)
         part.write.mode("overwrite").parquet(f"{folder}/revenue/batch={batch}")
 
-    stream = sales(facts(replay.stream()), f"{folder}/checkpoint", scheme, workers)
-    batches = run_to_end(stream, keep)
+    batches: list[unskew.streaming.BatchProgress] = []
+    events, checkpoint = facts(replay.stream()), f"{folder}/checkpoint"
+    if scheme == SPARK_JOIN:
+        writer = sold_by_spark(events).writeStream.foreachBatch(keep)
+        writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        writer.start().awaitTermination()
+    else:
+        processor = with_cost(Sales(), replay.cost)
+        cost: Literal["rows", "seconds"] = "seconds" if replay.cost else "rows"
+        stream = sales(events, checkpoint, scheme, workers, processor=processor, cost=cost)
+        batches = run_to_end(stream, keep)
     revenue = replay.rows.sparkSession.read.schema(REVENUE).parquet(f"{folder}/revenue")
     found = _answer(by_window(revenue, _ends()[-1]))
+    if scheme == SPARK_JOIN:
+        return on_spark(found, facts(replay.rows), "orderkey", workers)
     return Answer(found.rows, found.figures, batches=batches)
 
 
@@ -193,8 +228,10 @@ APP = App(
     key=("orderkey",),
     columns=tuple(tpch_data.EVENTS.names),
     need=unskew.Need.WHOLE_KEY,
-    schemes=("mixed", "readj", "kg"),
-    names=SCHEMES,
+    schemes=("mixed", "level", "readj", "kg", SPARK_JOIN),
+    names=(*SCHEMES, SPARK_JOIN),
+    by_routes=False,
+    keeps_state=True,
     generate=random_sales,
     read=read,
     prepare=lambda rows: rows,

@@ -70,6 +70,14 @@ Batches = Annotated[
 ]
 
 
+Cost = Annotated[
+    float | None,
+    typer.Option(
+        help="Milliseconds of emulated work for each row of a stream with keyed state; every "
+        "worker then has a slot of its own."
+    ),
+]
+
 MOST_SLOTS = 32
 """Each is a process of Python."""
 
@@ -82,6 +90,7 @@ def run(
     workers: Workers = 8,
     settings: Settings = None,
     batches: Batches = None,
+    cost: Cost = None,
     compare: Compare = False,
     as_json: Json = False,
 ) -> None:
@@ -114,16 +123,41 @@ def run(
     for each in names:
         if each not in known:
             raise UnknownNameError(f"column of {name}", each, known)
-    listed = app.schemes if compare else (app.schemes[0] if scheme is None else scheme,)
+    cut = _cut(app, batches)
+    listed: tuple[str, ...] = (app.schemes[0] if scheme is None else scheme,)
+    if compare:
+        listed = app.stream_schemes if cut and app.stream_schemes else app.schemes
+    if cost is not None:
+        listed = _costly(app, listed, cut, cost)
     schemes = _asked(app, listed, wanted, workers)
+    for asked in schemes:
+        if app.run is not None and not cut and asked.name in app.names and app.by_routes:
+            raise ParameterError(f"{asked.name} keeps state by key, on a stream; give --batches 10")
     logging.getLogger("unskew").setLevel(logging.ERROR)  # the tables show what the log would
-    runs = _runs(app, input_path, names, schemes, workers, _cut(app, batches))
+    runs = _runs(app, input_path, names, schemes, workers, cut, (cost or 0.0) / 1000)
     found = [each.as_dict() for each in runs]
     if as_json:
         print_json(found)
     else:
         show(found, console)
     sys.stdout.flush()
+
+
+def _costly(app: App, schemes: tuple[str, ...], batches: int, cost: float) -> tuple[str, ...]:
+    """The schemes that can emulate work: those that keep state by key in Python."""
+    from unskew_lab.apps.keyed_state import APPLY, SCHEMES, TRANSFORM
+
+    if not 0 <= cost < float("inf"):
+        raise ParameterError(f"--cost {cost} is not a time in milliseconds")
+    if not app.keeps_state:
+        raise ParameterError(f"--cost is for apps that keep state by key; remove it for {app.name}")
+    if not batches:
+        raise ParameterError("--cost needs a stream; give --batches 10")
+    able = (*SCHEMES, TRANSFORM, APPLY) if not app.by_routes else (*app.names,)
+    left = tuple(each for each in schemes if each in able)
+    if not left:
+        raise ParameterError(f"{', '.join(schemes)} cannot emulate work; give one of {able}")
+    return left
 
 
 def _asked(app: App, schemes: Sequence[str], settings: dict[str, str], workers: int) -> list[Asked]:
@@ -149,17 +183,18 @@ def _runs(
     schemes: Sequence[Asked],
     workers: int,
     batches: int,
+    cost: float,
 ) -> list[Run]:
     from unskew.testing import local_session
     from unskew_lab.apps.running import Runner
 
     with TemporaryDirectory() as scratch:
         with waiting("Starting Spark"):
-            slots = min(workers, MOST_SLOTS) if app.sleeps else "*"
+            slots = min(workers, MOST_SLOTS) if app.sleeps or cost else "*"
             spark = local_session(slots, partitions=workers)
             rows = _with_columns(app, renamed(_input(app, spark, path, scratch), names))
         with spark_bar("Reading, and the reference", spark):
-            runner = Runner(app, rows, workers, batches, Path(scratch))
+            runner = Runner(app, rows, workers, batches, Path(scratch), cost)
         if len(schemes) == 1:
             with spark_bar(schemes[0].name, spark):
                 return [runner.run(schemes[0])]

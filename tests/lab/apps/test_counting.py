@@ -9,6 +9,7 @@ from tests.spark.streams import final, read_batches, run_stream, write_batches
 from unskew.errors import UnknownNameError
 from unskew.testing import assert_same_result
 from unskew_lab.apps import ALL, in_degree, load, wordcount
+from unskew_lab.apps.keyed_state import APPLY, TRANSFORM
 from unskew_lab.apps.running import Runner
 
 pytestmark = pytest.mark.spark
@@ -51,6 +52,16 @@ def test_words_of_a_stream_are_counted_so_far(spark, tmp_path):
     output = run_stream(wordcount.word_counts(stream, "pkg", workers=2), "update", tmp_path)
     text = spark.createDataFrame([row for batch in batches for row in batch], "text string")
     assert_same_result(final(output, ["word"]), wordcount.words_of(text).groupBy("word").count())
+
+
+@pytest.mark.classic("keyed state needs the driver's JVM")
+@pytest.mark.parametrize("scheme", ["mixed", APPLY, TRANSFORM])
+def test_words_are_counted_by_keyed_state_and_by_sparks_own(spark, tmp_path, scheme):
+    text = spark.createDataFrame(LINES, "text string")
+    found = Runner(wordcount.APP, text, 3, batches=2, folder=tmp_path, cost=1e-6).run(scheme)
+    assert found.matches_reference
+    assert found.max_over_mean >= 1
+    assert found.replicas >= 1
 
 
 def test_a_run_tells_time_balance_memory_and_whether_it_is_right(spark):

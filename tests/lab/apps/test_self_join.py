@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from unskew.errors import SessionError
 from unskew.testing import assert_same_result
 from unskew_lab.apps import self_join as app
+from unskew_lab.apps.keyed_state import SPARK_JOIN
 from unskew_lab.apps.replaying import Replay
 from unskew_lab.apps.running import Runner
 
@@ -92,6 +93,7 @@ def test_a_run_tells_latency_and_migration(spark, tmp_path):
         with pytest.raises(SessionError, match="classic session"):
             runner.run("kg")
         return
+    assert runner.run(SPARK_JOIN).matches_reference
     found = runner.run("kg").as_dict()
     assert found["matches_reference"]
     assert found["batches"] == 2

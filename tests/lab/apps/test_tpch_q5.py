@@ -15,6 +15,7 @@ import pytest
 from unskew.errors import InputError, SessionError
 from unskew_lab.apps import tpch_data
 from unskew_lab.apps import tpch_q5 as app
+from unskew_lab.apps.keyed_state import SPARK_JOIN
 from unskew_lab.apps.running import Runner
 
 START = tpch_data.START
@@ -102,6 +103,7 @@ def test_every_window_is_that_of_sql(spark, events, tmp_path):
         with pytest.raises(SessionError, match="classic session"):
             runner.run("mixed")
         return
+    assert runner.run(SPARK_JOIN).matches_reference
     found = runner.run("mixed")
     assert found.matches_reference
     assert found.answer.rows == runner.reference.rows

@@ -28,6 +28,23 @@ def test_compare_prints_the_contract(run, spark, text):
     assert rows[0]["result"][0] == {"word": "be", "count": 3}
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["in-degree", "--cost", "1"], "keep state by key; remove it for in-degree"),
+        (["wordcount", "--cost", "1"], "give --batches 10"),
+        (["wordcount", "--batches", "2", "--cost", "-1"], "not a time in milliseconds"),
+        (["wordcount", "--batches", "2", "--cost", "1", "--scheme", "pkg"], "cannot emulate work"),
+        (["wordcount", "--scheme", "mixed"], "mixed keeps state by key, on a stream"),
+    ],
+)
+def test_what_only_keyed_state_can_do_is_refused_elsewhere(run, words, said):
+    pytest.importorskip("pyspark")
+    code, _, error = run("run", *words)
+    assert code != 0
+    assert said in " ".join(error.split())
+
+
 def test_a_kept_result_has_a_form_in_json():
     pytest.importorskip("pyspark")
     from unskew_lab.apps.running import in_json
