@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from unskew.partitioners import ConsistentRing
 from unskew.workloads.fluctuation import FluctuatingKeys
 from unskew_lab.benchmarks.measuring import Measurement
+from unskew_lab.benchmarks.streaming_stateful import count_rows
 from unskew_lab.session import new_session
 from unskew_lab.stream_files import write_stream_file
 
@@ -90,8 +91,7 @@ def _seconds(session: SparkSession, folder: str, source: str, way: str) -> float
 
 def _costly(key: Any, rows: pa.Table, state: Any) -> Any:
     time.sleep(COST * rows.num_rows)
-    n = rows.num_rows + (state["n"] if state else 0)
-    return [{"key": key, "n": n}], {"n": n}
+    return count_rows(key, rows, state)
 
 
 def _discard(output: DataFrame, batch: int) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GROWTH = 1.2
 WORKERS, TOUCHED, FIXED_ROWS = 8, 8_000, 20_000
 FIXED_KEYS, FIXED_BATCHES = 100_000, 16
-SQL, BEFORE, TRANSFORM, APPLY = 3.0, 0.4, 0.2, 0.5
+SQL, BEFORE, GAIN, APPLY_GAIN = 3.0, 0.4, 0.2, 0.5
 OPERATOR_BATCHES = 5
 LAYERS = 1.87
 """Seconds of the same batch when state was in DataFrames: on two cores, in one JVM."""
@@ -39,11 +39,11 @@ MOVED = {100: 1.1, 5_000: 1.3}
 
 def run() -> Iterator[Measurement]:
     """The fixed cost of a batch, the price of a move, growth of the state."""
+    from unskew_lab.apps.keyed_state import STORE
+
     session = new_session(2)
-    session.conf.set(
-        "spark.sql.streaming.stateStore.providerClass",
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-    )
+    for name, value in STORE.items():
+        session.conf.set(name, value)
     yield from _fixed(session)
     yield from _moving(session)
     yield from _growing(session)
@@ -62,39 +62,10 @@ def count_rows(key: Any, rows: pa.Table, state: Any) -> Any:
 
 def _operators(session: SparkSession, folder: str) -> Iterator[tuple[str, list[float], float]]:
     """Spark's own operators with state on the same stream: the seconds of their batches."""
-    import pandas as pd
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+    from unskew_lab.apps.keyed_state import APPLY, TRANSFORM, counted_by_spark
 
-    class Count(StatefulProcessor):
-        def init(self, handle: Any) -> None:
-            self.n = handle.getValueState("n", "n bigint")
-
-        def handleInputRows(self, key: Any, rows: Any, timers: Any) -> Any:  # noqa: N802
-            total = sum(map(len, rows)) + (self.n.get()[0] if self.n.exists() else 0)
-            self.n.update((total,))
-            yield pd.DataFrame({"key": [key[0]], "n": [total]})
-
-        def close(self) -> None:
-            pass
-
-    def count(key: Any, rows: Any, state: Any) -> Iterator[Any]:
-        total = sum(map(len, rows)) + (state.get[0] if state.exists else 0)
-        state.update((total,))
-        yield pd.DataFrame({"key": [key[0]], "n": [total]})
-
-    grouped = _stream(session, folder).groupBy("key")
-    output = "key string, n bigint"
-    made = {
-        "transformWithStateInPandas": (
-            grouped.transformWithStateInPandas(Count(), output, "update", "none"),
-            TRANSFORM,
-        ),
-        "applyInPandasWithState": (
-            grouped.applyInPandasWithState(count, output, "n bigint", "update", "NoTimeout"),
-            APPLY,
-        ),
-    }
-    for name, (counted, target) in made.items():
+    for name, target in ((TRANSFORM, GAIN), (APPLY, APPLY_GAIN)):
+        counted = counted_by_spark(_stream(session, folder), "key", name, 0.0)
         writer = counted.writeStream.format("noop").outputMode("update")
         query = writer.option("checkpointLocation", f"{folder}/{name}").start()
         try:
