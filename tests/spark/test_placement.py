@@ -61,3 +61,16 @@ def test_pinned_rows_keep_columns_that_are_called_slot(spark):
     found = placed.withColumn("place", F.spark_partition_id()).collect()
     assert sorted(row["slot"] for row in found) == list(range(40))
     assert all(row["slot"] == row["__unskew_slot"] == row["Slots"] for row in found)
+
+
+def test_pinned_workers_keep_their_executors_where_partitions_differ(spark):
+    before = Pins.of(spark, 3)
+    (executor,) = set(before.executors)
+    assert executor
+    assert before.partitions == (0, 1, 2)
+    grown = Pins.of(spark, 5, before=["elsewhere", *before.executors])
+    # The worker that cannot go back takes the partition that the others leave.
+    assert grown.partitions == (3, 0, 1, 2, 4)
+    rows = spark.range(0, 40, 1, 3).selectExpr("cast(id % 5 as int) w", "cast(id % 5 as int) same")
+    found = grown.place(rows, "w").select("same", F.spark_partition_id()).distinct().collect()
+    assert dict(found) == dict(enumerate(grown.partitions))

@@ -49,23 +49,28 @@ def check(found):
     assert len(set.union(*found.values())) == 4
 
 
-def test_state_stays_with_its_worker(session, tmp_path):
-    (tmp_path / "rows").mkdir()
-    for number in range(BATCHES):
-        path = tmp_path / "rows" / f"{number}.parquet"
+def stream_of(session, folder, batches):
+    """A stream that tells where its keys are processed, and a file for each of its batches."""
+    (folder / "rows").mkdir()
+    for number in range(batches):
+        path = folder / "rows" / f"{number}.parquet"
         pq.write_table(pa.table({"key": [f"key-{each % 60}" for each in range(300)]}), path)
         os.utime(path, (1_700_000_000 + number,) * 2)
     rows = session.readStream.schema("key string").option("maxFilesPerTrigger", 1)
-    stream = unskew.streaming.stateful(
-        rows.parquet(str(tmp_path / "rows")),
+    return unskew.streaming.stateful(
+        rows.parquet(str(folder / "rows")),
         "key",
         Where(),
         schema=PLACES,
         state_schema="n bigint",
         workers=WORKERS,
         rebalancer=None,
-        checkpoint=str(tmp_path / "checkpoint"),
+        checkpoint=str(folder / "checkpoint"),
     )
+
+
+def test_state_stays_with_its_worker(session, tmp_path):
+    stream = stream_of(session, tmp_path, BATCHES)
     found = defaultdict(set)
 
     def note(output, batch):
@@ -75,6 +80,18 @@ def test_state_stays_with_its_worker(session, tmp_path):
     stream.start(note, availableNow=True).awaitTermination()
     assert len(stream.progress) == BATCHES
     check(found)
+
+
+def test_state_stays_with_its_worker_when_another_comes(session, tmp_path):
+    stream = stream_of(session, tmp_path, 2 * BATCHES)
+
+    def note(output, batch):
+        output.collect()
+        if batch == BATCHES:
+            stream.scale(WORKERS + 1)
+
+    stream.start(note, availableNow=True).awaitTermination()
+    assert [each.fetched_rows for each in stream.progress] == [0] * 2 * BATCHES
 
 
 def test_pinned_workers_stay_on_their_machines(session):

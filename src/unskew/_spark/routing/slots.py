@@ -7,9 +7,10 @@ workers; they are looked up again on every start, and never written down.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -63,13 +64,21 @@ class Pins:
 
     slots: Slots
     rows: DataFrame
+    partitions: tuple[int, ...]
+    """Of each worker: its own number, unless another partition is where the worker was before."""
+    executors: tuple[str, ...]
+    """Of each worker."""
 
     @classmethod
-    def of(cls, spark: SparkSession, workers: int) -> Pins:
-        """Place one row per worker."""
+    def of(cls, spark: SparkSession, workers: int, before: Sequence[str] = ()) -> Pins:
+        """Place one row per worker, on the executor that it was on `before` if that can be."""
         slots = Slots.of(spark, workers)
         numbers = spark.createDataFrame([(number,) for number in slots.numbers], "slot int")
-        return cls(slots, place_by_slot(numbers, "slot", workers).localCheckpoint())
+        rows = place_by_slot(numbers, "slot", workers).localCheckpoint()
+        found = _executors(rows, workers)
+        partitions = homes(before, found)
+        mine = Slots(tuple(slots.numbers[partition] for partition in partitions))
+        return cls(mine, rows, partitions, tuple(found[partition] for partition in partitions))
 
     def place(self, rows: DataFrame, worker: str) -> DataFrame:
         """Rows on the partition that the column `worker` names, which is then dropped."""
@@ -81,6 +90,33 @@ class Pins:
         # all hosts that hold a fifth of it. A merge join keeps the sides as they are written; rows
         # of a partition have one slot, so that there is nothing to sort.
         return pins.hint("merge").join(sent, slot).drop(slot)
+
+
+def homes(before: Sequence[str], found: Sequence[str]) -> tuple[int, ...]:
+    """A partition for each worker, on the executor that it was on before as far as there are any.
+
+    >>> homes(["a", "b", "b"], ["b", "a", "c", "b"])
+    (1, 0, 3, 2)
+    """
+    free = list(range(len(found)))
+    chosen: dict[int, int] = {}
+    for worker, executor in enumerate(before[: len(found)]):
+        partition = next((each for each in free if found[each] == executor), None)
+        if partition is not None:
+            chosen[worker] = partition
+            free.remove(partition)
+    return tuple(
+        chosen[worker] if worker in chosen else free.pop(0) for worker in range(len(found))
+    )
+
+
+def _executors(kept: DataFrame, partitions: int) -> list[str]:
+    """The executor that keeps each partition of a local checkpoint; empty if it was lost."""
+    kept.count()  # Spark looks where blocks are when a job starts, and then not again.
+    scheduler: Any = kept.sparkSession.sparkContext._jsc.sc()
+    plan: Any = kept._jdf.logicalPlan()
+    holders = [scheduler.getPreferredLocs(plan.rdd(), each) for each in range(partitions)]
+    return [str(each.apply(0).toString()) if each.size() else "" for each in holders]
 
 
 @contextmanager

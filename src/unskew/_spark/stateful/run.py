@@ -9,6 +9,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -92,6 +93,7 @@ class StateRun:
         self.progress: deque[BatchProgress] = deque(maxlen=RECORDS)
         self._column: tuple[RoutingTable, Column] | None = None
         self._pins: Pins | None = None
+        self._executors: tuple[str, ...] = ()
         self._reports: Any = None
 
     def __call__(self, batch: DataFrame, number: int) -> None:
@@ -193,9 +195,10 @@ class StateRun:
         if self._column is None or self._column[0] is not self.table:
             self._column = (self.table, worker_column(self.table))
         with pinned_shuffle_conf(session, workers):
-            output = output_of(
-                batch, self._column[1], workers, task, self._pinned(session, workers)
-            )
+            pins = self._pinned(session, workers)
+            if pins is not None:
+                task = replace(task, partitions=pins.partitions)
+            output = output_of(batch, self._column[1], workers, task, pins)
             if isinstance(self.sink, str):
                 write(output, self.sink, number)
             else:
@@ -218,7 +221,8 @@ class StateRun:
         if str(session.sparkContext.master).partition("[")[0] == "local":
             return None
         if self._pins is None or self._pins.slots.workers != workers:
-            self._pins = Pins.of(session, workers)
+            self._pins = Pins.of(session, workers, self._executors)
+            self._executors = self._pins.executors
         return self._pins
 
     def _planned(

@@ -43,14 +43,18 @@ class WorkerTask:
     """Of the batch, on the driver."""
     reports: Any
     """An accumulator: what it gets comes from the one attempt of a task whose output counts."""
+    partitions: tuple[int, ...] | None = None
+    """The partition of each worker; its number if not given."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Process the rows of one worker: the partition's number is the worker's."""
+        """Process the rows of the worker whose partition this is."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
         assert context is not None
-        output, report = self.run(context.partitionId(), list(batches))
+        partition = context.partitionId()
+        worker = partition if self.partitions is None else self.partitions.index(partition)
+        output, report = self.run(worker, list(batches))
         yield from output
         self.reports.add([(self.attempt, report.to_bytes())])
 
