@@ -1,7 +1,7 @@
 """A pilot: the function timed on a few groups inside a task, its results thrown away.
 
-Parts of a key may go to a function whose results are merged: then a few rows of each partition
-are enough. A function of whole keys gets all rows of a few keys, drawn by their hash.
+Parts of a key may go to a function whose results are merged: then the first few rows are enough.
+A function of whole keys gets all rows of a few keys, drawn by their hash.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def run_pilot(
     request = request.by_position()
     stage = Stage.of(request, Route.in_place())
     task = PilotTask(stage.one_side(request.columns), call, merge)
-    # Of a few rows of each partition. All of a task's results are read: where Spark stops early it
-    # throws the Python worker away, and the next job waits for a new one.
-    some = stage.rows.limit(COUNTED) if merge else _some_keys(request, stage, rows)
+    # One task reads as many partitions as it takes. All of its results are read: where Spark stops
+    # early it throws the Python worker away, and the next job waits for a new one.
+    some = stage.rows.coalesce(1).limit(COUNTED) if merge else _some_keys(request, stage, rows)
     found = some.mapInArrow(Prompt(task), "report string").collect()
     report = json.loads(found[0]["report"]) if found else {}
     if not report.get("points"):
