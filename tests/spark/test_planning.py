@@ -54,17 +54,34 @@ def test_statistics_are_exact_while_the_keys_fit(skewed):
     np.testing.assert_array_equal(np.zeros(WORKERS), profile.rest)
 
 
-def test_statistics_of_awkward_keys(spark):
+def test_few_rows_are_counted_by_the_driver_alike(skewed):
+    key = KeyColumns.of(skewed, "key")
+    sketched, counted = (profile_keys(skewed, key, WORKERS, few=few) for few in (False, True))
+    assert counted.method == "all keys counted"
+    assert (counted.rows, counted.nulls, counted.error) == (40_000, 0, 0)
+    for name in ("loads", "keys", "counts", "rest"):
+        np.testing.assert_array_equal(getattr(counted, name), getattr(sketched, name))
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_statistics_of_no_rows(skewed, few):
+    profile = profile_keys(skewed.limit(0), KeyColumns.of(skewed, "key"), WORKERS, few=few)
+    assert (profile.rows, profile.distinct, profile.keys.size) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_statistics_of_awkward_keys(spark, few):
     rows = awkward(spark)
-    profile = profile_keys(rows, KeyColumns.of(rows, ["word", "part"]), WORKERS)
+    profile = profile_keys(rows, KeyColumns.of(rows, ["word", "part"]), WORKERS, few=few)
     assert profile.nulls == rows.where("word is null or part is null").count()
     assert profile.counts[0] == max(
         row[2] for row in rows.groupBy("word", "part").count().collect()
     )
 
 
-def test_a_sample_says_so_and_scales(skewed):
-    profile = profile_keys(skewed, KeyColumns.of(skewed, "key"), WORKERS, sample=0.25)
+@pytest.mark.parametrize("few", [False, True])
+def test_a_sample_says_so_and_scales(skewed, few):
+    profile = profile_keys(skewed, KeyColumns.of(skewed, "key"), WORKERS, sample=0.25, few=few)
     assert profile.rows == pytest.approx(40_000, rel=0.1)
     assert profile.counts[0] == pytest.approx(20_000, abs=profile.error)
     assert "sample of 0.25" in profile.method

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unskew._spark.planning.machine import Machine, Seconds
+from unskew._spark.planning.statistics import FEW
 from unskew.checking import check_number
 from unskew.errors import ParameterError, ParameterTypeError
 
@@ -139,7 +140,8 @@ class StageCost:
 
     def statistics(self, rows: float, tasks: int) -> float:
         """The pass for key statistics."""
-        return 3 * STAGE + (tasks * TASK + rows * PASS) / self.machine.cores
+        stages = 1 if rows <= FEW else 3
+        return stages * STAGE + (tasks * TASK + rows * PASS) / self.machine.cores
 
     def countable(self, rows: float, tasks: int, seconds: float) -> float | None:
         """Which share of the rows that pass can count in so many seconds; None if all of them.
@@ -148,8 +150,9 @@ class StageCost:
         >>> stage.countable(1e6, 2, 1.0), stage.countable(1e9, 2, 1.0)
         (None, 0.00552)
         """
-        start = self.statistics(0, tasks)
-        share = (seconds - start) / max(self.statistics(rows, tasks) - start, 1e-9)
+        counting = rows * PASS / self.machine.cores
+        start = self.statistics(rows, tasks) - counting
+        share = (seconds - start) / max(counting, 1e-9)
         return None if share >= 1 else float(f"{max(share, FEWEST):.3g}")
 
     def _moved(self, rows: float, step: float) -> float:

@@ -25,7 +25,7 @@ from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.side_jobs import beside, budget, ran_before
-from unskew._spark.planning.statistics import KeyProfile, profile_keys
+from unskew._spark.planning.statistics import FEW, KeyProfile, profile_keys
 from unskew._spark.planning.ways import Job, Way, simplest
 from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.planning.work_record import WorkRecord
@@ -112,7 +112,7 @@ class Question:
         """Whether frequencies of keys could hardly tell of a better way."""
         level = job.work.total / job.calls.slots
         asking = job.stage.statistics(job.work.rows, job.partitions)
-        if not ran_before(self.request.rows.sparkSession, _PASS):
+        if job.work.rows > FEW and not ran_before(self.request.rows.sparkSession, _PASS):
             asking += FIRST_PASS
         if not self.merges:
             # Of whole keys a few tell nothing of the others: asking is worth it for much work.
@@ -145,7 +145,7 @@ class Question:
             session,
             _PASS,
             seconds,
-            lambda: profile_keys(request.rows, request.key, RANGES, sample),
+            lambda: profile_keys(request.rows, request.key, RANGES, sample, source.few(sample)),
         )
         if profile is None and best is not None:
             return self._planned(best, [best], found, "a sample of the keys")

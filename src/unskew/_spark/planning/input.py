@@ -22,6 +22,7 @@ from unskew._spark.frames.parquet_files import rows_per_byte
 from unskew._spark.frames.physical_plan import is_read_only
 from unskew._spark.planning.cost_model import LARGEST, StageCost
 from unskew._spark.planning.machine import MORE, Machine
+from unskew._spark.planning.statistics import FEW
 
 _SIZES: dict[type[DataType], int] = {
     BooleanType: 1,
@@ -70,6 +71,10 @@ class Input(NamedTuple):
         """How many tasks to make of rows of which no more is known: more than slots for many."""
         few = self.rows is not None and self.rows * self.row_bytes < machine.slots * LARGEST
         return machine.slots if few else MORE * machine.slots
+
+    def few(self, sample: float | None) -> bool:
+        """Whether the driver can count the keys of the rows, or of a sample of them."""
+        return self.cheap and self.rows is not None and self.rows * (sample or 1.0) <= FEW
 
     def countable(self, machine: Machine, seconds: float) -> float | None:
         """Which share of the rows a pass for key statistics counts in time; None for all."""

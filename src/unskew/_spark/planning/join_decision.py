@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pyspark.sql import DataFrame
 
@@ -41,7 +42,7 @@ _SIZES = "the sizes that Spark's plan tells"
 Profiles = tuple[KeyProfile, KeyProfile]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class JoinQuestion:
     """A join by key that is to be run."""
 
@@ -66,7 +67,7 @@ class JoinQuestion:
         if scheme == "auto" and self.left.settings.capacities is None:
             return self._weighed()
         count = self.left.workers
-        profiles = _profile(self.left, count), _profile(self.right, count)
+        profiles = self._profiles(count)
         if scheme in ("auto", PlannedSplit.scheme):
             way = self._job(self.left.workers, profiles).split(self.left.workers)
             tell(f"join by {way.name}: {way.said}")
@@ -75,24 +76,25 @@ class JoinQuestion:
         return self._alike(Route.of(routes), "requested")
 
     def _weighed(self) -> JoinPlan:
-        inputs = self._inputs()
-        if not all(each.cheap for each in inputs):
+        if not all(each.cheap for each in self.inputs):
             return left_to_spark(self.left, COSTLY)
         asked: int | None = self.left.given["workers"]
         session, forecast = self.left.rows.sparkSession, 0.0
-        if all(each.rows is not None for each in inputs):
+        if all(each.rows is not None for each in self.inputs):
             job = self._job(asked)
             found = self._by_sizes(job)
             if found is not None:
                 return found
             forecast = max(way.seconds for way in job.ways())
         seconds = budget(session, forecast)
-        here, there = (each.countable(Machine.of(session), seconds / 2) for each in inputs)
+        machine = Machine.of(session)
         profiles = beside(
             session,
             "frequencies of the keys of both sides",
             seconds,
-            lambda: (_profile(self.left, RANGES, here), _profile(self.right, RANGES, there)),
+            lambda: self._profiles(
+                RANGES, [each.countable(machine, seconds / 2) for each in self.inputs]
+            ),
         )
         if profiles is None:
             return left_to_spark(self.left, LATE)
@@ -167,15 +169,27 @@ class JoinQuestion:
                 f"scheme={COPY!r} would give those of the copied side once for each worker; "
                 "'planned-split' and schemes that keep keys whole are legal"
             )
-        sizes = dict(zip(("left", "right"), (each.rows for each in self._inputs()), strict=True))
+        sizes = dict(zip(("left", "right"), (each.rows for each in self.inputs), strict=True))
         name = min(names, key=lambda each: sizes[each] or float("inf"))
         slots = Machine.of(self.left.rows.sparkSession).slots
         workers = self.left.given["workers"] or slots
         left, right = (SideRoute.copy(workers, name == side) for side in sizes)
         return JoinPlan(self.left.key.names, left, right, "requested")
 
-    def _inputs(self) -> tuple[Input, Input]:
+    @cached_property
+    def inputs(self) -> tuple[Input, Input]:
+        """What is known of both sides without reading them; Spark plans both for it."""
         return Input.of(self.left.rows), Input.of(self.right_input)
+
+    def _profiles(self, ranges: int, shares: Sequence[float | None] = (None, None)) -> Profiles:
+        """The frequencies of keys that can have a partner, of all rows or a share of them."""
+        left, right = (
+            _profile(side, source, ranges, share)
+            for side, source, share in zip(
+                (self.left, self.right), self.inputs, shares, strict=True
+            )
+        )
+        return left, right
 
     def _alike(self, route: Route, why: str) -> JoinPlan:
         return JoinPlan(self.left.key.names, SideRoute(route), SideRoute(route), why)
@@ -185,7 +199,7 @@ class JoinQuestion:
         machine = Machine.of(session)
         left, right = (
             SideRows(each.rows or 0.0, each.row_bytes, each.partitions or machine.slots)
-            for each in self._inputs()
+            for each in self.inputs
         )
         keys = None
         if profiles is not None:
@@ -224,7 +238,7 @@ def left_to_spark(request: RoutingRequest, why: str) -> JoinPlan:
     return JoinPlan(request.key.names, side, side, why, plain=True)
 
 
-def _profile(side: RoutingRequest, ranges: int, share: float | None = None) -> KeyProfile:
-    """The frequencies of the keys that can have a partner, of all rows or of a share of them."""
+def _profile(side: RoutingRequest, source: Input, ranges: int, share: float | None) -> KeyProfile:
     present = side.rows.select(*side.key.columns).where(~side.key.any_null)
-    return profile_keys(present, side.key, ranges, side.settings.sample or share)
+    sample = side.settings.sample or share
+    return profile_keys(present, side.key, ranges, sample, source.few(sample))

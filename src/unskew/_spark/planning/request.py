@@ -12,6 +12,7 @@ from pyspark.sql.types import StructField
 from unskew._spark.frames.keys import KeyColumns, place_of
 from unskew._spark.planning.choice import Choice, choose, route_for, unmeasured_route
 from unskew._spark.planning.hot_key import HotKey
+from unskew._spark.planning.input import Input
 from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.own_call import NO_KEY
@@ -156,7 +157,9 @@ class RoutingRequest:
 
     def profile(self) -> KeyProfile:
         """The statistics of the rows' keys, in one job."""
-        return profile_keys(self.rows, self.key, self.workers, self.settings.sample)
+        sample = self.settings.sample
+        few = Input.of(self.rows).few(sample)
+        return profile_keys(self.rows, self.key, self.workers, sample, few)
 
     def left_to_spark(self, why: str) -> Plan:
         """A plan that leaves the rows to Spark; the reason is logged."""
