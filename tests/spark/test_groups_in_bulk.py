@@ -284,6 +284,23 @@ def test_arrow_functions_fail_as_in_spark_also_with_a_merge(numbers, form):
     assert outcome(lambda: split.applyInArrow(function, SCHEMA, merge=sizes)) == plain
 
 
+def days(frame):
+    return pd.DataFrame({"k": [dt.date(2026, 2, 28)]})
+
+
+def reads_too_far(frame):
+    return next(iter(()))
+
+
+@pytest.mark.parametrize(
+    ("function", "told"), [(days, "got datetime.date"), (reads_too_far, "in reads_too_far")]
+)
+def test_errors_tell_what_they_came_from_as_in_spark(numbers, function, told):
+    for grouped in numbers.groupBy("k"), unskew.groupBy(numbers, "k", workers=2, scheme="kg"):
+        with pytest.raises(PythonException, match=told):
+            grouped.applyInPandas(function, "k decimal(9)").collect()
+
+
 BY_NAME = "spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName"
 
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 from pyspark.util import fail_on_stopiteration
 
 from unskew._spark.engine.cutting import Places
-from unskew._spark.engine.spark_rules import CallForm, GroupKind, WorkerSettings
+from unskew._spark.engine.spark_rules import CallForm, GroupKind, WorkerSettings, note_cause
 
 Function = Callable[..., Any]
 
@@ -188,4 +189,12 @@ class TableResults:
 def called(function: Function, form: CallForm) -> Function:
     """The function as Spark calls it, with the key only if it takes one."""
     safe = fail_on_stopiteration(function)
-    return safe if form.with_key else lambda _key, *groups: safe(*groups)
+
+    def call(key: Any, *groups: Any) -> Any:
+        try:
+            return safe(key, *groups) if form.with_key else safe(*groups)
+        except PySparkRuntimeError as error:  # The cause tells where the iteration stopped.
+            note_cause(error)
+            raise
+
+    return call

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql.types import StructField, StructType
 
 from unskew._spark.engine.calls import Results
-from unskew._spark.engine.spark_rules import WorkerSettings
+from unskew._spark.engine.spark_rules import WorkerSettings, note_cause
 
 
 class FrameResults:
@@ -55,7 +56,11 @@ class FrameResults:
                 return self._table(_stacked(frames), cast=False)
             except Exception:  # Whatever it is, one of them will raise it again, or none.
                 pass
-        return pa.concat_tables([self._table(frame, cast=True) for frame in frames])
+        try:
+            return pa.concat_tables([self._table(frame, cast=True) for frame in frames])
+        except PySparkException as error:  # The cause names the value that does not fit.
+            note_cause(error)
+            raise
 
     def _table(self, frame: pd.DataFrame, cast: bool) -> pa.Table:
         from pyspark.sql.conversion import PandasToArrowConversion

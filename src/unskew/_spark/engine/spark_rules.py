@@ -7,6 +7,8 @@ are the same from PySpark 4.3 on. With an older one, groups are left to Spark's 
 from __future__ import annotations
 
 import inspect
+import textwrap
+import traceback
 import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -63,6 +65,18 @@ def _takes_batches(function: Any, kind: GroupKind) -> bool:
             return infer(function) in _ITERATORS
         except Exception:  # Spark takes whole groups wherever it cannot read the hints.
             return False
+
+
+def note_cause(error: Exception) -> None:
+    """Add what an error of Spark's own functions came from, as a note.
+
+    Spark's workers report causes only where no code but Spark's led to the error, and ours did.
+    """
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        # Indented: the last line at the margin stays the error itself, as in Spark's own report.
+        shown = "".join(["Caused by:\n", *traceback.format_exception(cause)])
+        error.add_note(textwrap.indent(shown.rstrip(), "  "))
 
 
 @dataclass(frozen=True, slots=True)
