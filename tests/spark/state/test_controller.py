@@ -224,12 +224,21 @@ def test_damaged_commits_are_removed_only_where_that_is_asked_for(caplog):
     intact, damaged = f"commits/{4:012d}.json", f"commits/{5:012d}.json"
     unnamed = {"commits/notes.json": b"", "files/a": b"", "files/of an attempt that failed": b""}
     files = Folder({intact: commit().to_bytes(), damaged: b"{", **unnamed})
-    assert CommitLog(files).last(mend=False).batch == 4
-    assert damaged in files.content
+    log = CommitLog(files)
     with caplog.at_level("WARNING", logger="unskew"):
-        assert CommitLog(files).last().batch == 4
+        found = log.last()
+    assert found.batch == 4
+    assert damaged in files.content
+    log.mend(found)
     assert set(files.content) == {intact, "commits/notes.json", "files/a"}
     assert "falling back to batch 4" in caplog.text
+
+
+def test_state_without_commits_is_not_removed():
+    files = Folder({"files/a": b"all that is left"})
+    log = CommitLog(files)
+    log.mend(log.last())
+    assert files.content
 
 
 @pytest.mark.parametrize(

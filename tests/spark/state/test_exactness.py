@@ -113,7 +113,7 @@ def test_a_failure_between_any_two_writes(spark, tmp_path, monkeypatch):
     kept = {f"files/{name}" for name in run.files.names("files")}
     assert run.commit.names <= kept
     assert len(run.files.names("commits")) == 3
-    run.log.last()  # A restart leaves nothing behind that no commit names.
+    run.log.mend(run.log.last())  # A restart leaves nothing behind that no commit names.
     kept = {f"files/{name}" for name in run.files.names("files")}
     assert kept == set.union(*(names for names in run.log._kept.values()))
 

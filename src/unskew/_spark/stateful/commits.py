@@ -106,12 +106,8 @@ class CommitLog:
         self._kept: dict[int, set[str]] = {}
         """The files of each kept commit."""
 
-    def last(self, mend: bool = True) -> Commit | None:
-        """The newest commit that is intact with all its files.
-
-        Logs newer ones that are damaged; with `mend`, removes them and all files that no commit
-        names.
-        """
+    def last(self) -> Commit | None:
+        """The newest commit that is intact with all its files; logs newer ones that are damaged."""
         found: Commit | None = None
         damaged: list[str] = []
         for batch in reversed(self._batches()):
@@ -129,8 +125,6 @@ class CommitLog:
             )
         if damaged and found is not None:
             logger.warning("damaged: %s; falling back to batch %d", ", ".join(damaged), found.batch)
-        if mend:
-            self._mend(found)
         return found
 
     def _read(self, batch: int, deep: bool) -> Commit:
@@ -139,12 +133,17 @@ class CommitLog:
             check_part_files(self.files, found.written)
         return found
 
-    def _mend(self, newest: Commit | None) -> None:
-        last = -1 if newest is None else newest.batch
+    def mend(self, newest: Commit | None) -> None:
+        """Remove what is newer than the commit that `last` found, and files that none names.
+
+        Nothing if there is no commit: they may be elsewhere, and the files are all that is left.
+        """
+        if newest is None:
+            return
         for batch in self._batches():
-            if batch > last:
+            if batch > newest.batch:
                 self.files.remove(_name(batch))
-        self._kept = {batch: names for batch, names in self._kept.items() if batch <= last}
+        self._kept = {batch: names for batch, names in self._kept.items() if batch <= newest.batch}
         self.sweep()
 
     def write(self, commit: Commit) -> None:
@@ -165,7 +164,7 @@ class CommitLog:
 
     def sweep(self) -> None:
         """Remove the files that no commit names: of attempts that failed or came second."""
-        needed = set().union(*self._kept.values()) if self._kept else set()
+        needed = set().union(*self._kept.values())
         for name in self.files.names(FOLDER):
             if f"{FOLDER}/{name}" not in needed:
                 self.files.remove(f"{FOLDER}/{name}")

@@ -112,7 +112,7 @@ class StateRun:
                 logger.warning("batch %d is run again: an executor was lost", number)
 
     def restore(self) -> None:
-        """Take up the last commit."""
+        """Take up the last commit; nothing is removed."""
         before, self.commit = self.commit, self.log.last()
         self.controller = self.config.controller()
         self.table = self.target = self._empty_table()
@@ -135,8 +135,9 @@ class StateRun:
         query = query_id(session)
         if not self.is_restored:
             self.restore()
-        if self.commit is not None:
-            check_query(self.commit, query, self.files.folder, self.spark_files.folder)
+            if self.commit is not None:
+                check_query(self.commit, query, self.files.folder, self.spark_files.folder)
+            self.log.mend(self.commit)
         if not is_next(self.commit, number, self.files.folder):
             logger.info("batch %d is already committed; skipped", number)
             return

@@ -24,7 +24,7 @@ _AT_ONCE = 10_000  # Hashes.
 
 def last_commit(files: Files) -> Commit | None:
     """The newest intact commit; None if there is none."""
-    return CommitLog(files).last(mend=False)
+    return CommitLog(files).last()
 
 
 def stored_state(spark: SparkSession, files: Files, commit: Commit) -> DataFrame:

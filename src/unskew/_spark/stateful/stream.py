@@ -185,6 +185,7 @@ class StatefulStream:
         if run.commit is None:
             check_not_alone(spark_files, files.folder)
         else:
+            run.log.mend(run.commit)
             rewind(spark_files, run.commit.batch)
         self._run = run
         writer = self.stream.writeStream.foreachBatch(run)
