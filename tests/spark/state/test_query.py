@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
@@ -11,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark.sql
 import pytest
-from pyspark.errors import StreamingQueryException
 from pyspark.sql.types import LongType, StructField, StructType
 from tests.spark.state.batches import CLASSIC, shuffle_tables
 
 import unskew
 from unskew._spark.frames.files import Files
+from unskew._spark.stateful.spark_checkpoint import check_in_step
 from unskew._spark.stateful.stream import files_feed
 from unskew.errors import (
     KeyTypeError,
@@ -113,13 +114,55 @@ def test_restart_fall_back_and_refusal(spark, tmp_path, caplog):
 
     shutil.copytree(tmp_path / "checkpoint" / "spark", tmp_path / "copy")
     shutil.rmtree(tmp_path / "checkpoint" / "spark")
-    with pytest.raises(StreamingQueryException, match="belongs to query"):
+    with pytest.raises(StateError, match="belongs to query .*, but this is a new one"):
         stream.run()
 
     shutil.rmtree(tmp_path / "checkpoint")
     shutil.copytree(tmp_path / "copy", tmp_path / "checkpoint" / "spark")
     with pytest.raises(StateError, match=r"has no state, but .* has finished batch 2"):
         stream.run()
+
+
+def test_state_of_another_query_is_refused_before_anything_is_removed(spark, tmp_path):
+    stream = Stream(spark, tmp_path)
+    for _ in range(2):
+        stream.add(["a", "b"])
+    stream.run()
+    checkpoint = tmp_path / "checkpoint"
+    # As if the other query's state ended with batch 0: Spark is a batch ahead of it.
+    (checkpoint / "state" / "commits" / f"{1:012d}.json").unlink()
+    (checkpoint / "spark" / ".metadata.crc").unlink()
+    (checkpoint / "spark" / "metadata").write_text('{"id":"another"}')
+    there = sorted(checkpoint.rglob("*"))
+    with pytest.raises(StateError, match="but this is another"):
+        stream.run()
+    assert sorted(checkpoint.rglob("*")) == there
+    (checkpoint / "spark" / "metadata").write_text("{")
+    with pytest.raises(StateError, match="holds no id of a query"):
+        stream.run()
+
+
+@pytest.mark.parametrize(
+    ("offsets", "commits", "why"),
+    [
+        ([4, 5], [4], None),  # a crash after the commit of batch 5
+        ([4, 5, 6], [4, 5], None),
+        ([4, 5, 6, 7], [5, 6, 7], None),  # the state fell back
+        ([3, 4], [3, 4], "knows none after 4"),
+        ([], [], "knows none after -1"),
+        ([106, 107], [106, 107], "no longer has the offsets of batch 6"),
+        ([6, 7], [6, 7], "no longer has the offsets of batch 6"),
+    ],
+)
+def test_spark_must_be_able_to_go_on_from_the_state(spark, tmp_path, offsets, commits, why):
+    for folder, batches in (("offsets", offsets), ("commits", commits)):
+        (tmp_path / folder).mkdir()
+        for batch in batches:
+            (tmp_path / folder / str(batch)).touch()
+    files = Files(spark, str(tmp_path))
+    refused = contextlib.nullcontext() if why is None else pytest.raises(StateError, match=why)
+    with refused:
+        check_in_step(files, 5, "state")
 
 
 def removed(path):

@@ -20,11 +20,11 @@ def check_schema(commit: Commit, schema: StateSchema, folder: str) -> None:
             )
 
 
-def check_query(commit: Commit, query: str, folder: str, spark_folder: str) -> None:
+def check_query(commit: Commit, query: str | None, folder: str, spark_folder: str) -> None:
     """Raise if the state is another query's."""
     if commit.query != query:
         raise StateError(
-            f"{folder} belongs to query {commit.query}, but this is {query}: "
+            f"{folder} belongs to query {commit.query}, but this is {query or 'a new one'}: "
             f"{spark_folder} was removed or replaced; restore it, or start with a new checkpoint"
         )
 

@@ -1,4 +1,4 @@
-"""The files of Spark's own checkpoint: the time of a batch, and batches to repeat."""
+"""The files of Spark's own checkpoint: its query, the time of a batch, and batches to repeat."""
 
 from __future__ import annotations
 
@@ -32,6 +32,50 @@ def check_not_alone(spark_files: Files, folder: str) -> None:
         )
 
 
+def query_of(spark_files: Files) -> str | None:
+    """The id of the query whose checkpoint it is; None if there is none."""
+    if not spark_files.exists("metadata"):
+        return None
+    try:
+        return str(json.loads(spark_files.read("metadata"))["id"])
+    except (ValueError, KeyError) as error:
+        raise StateError(
+            f"{spark_files.path('metadata')} holds no id of a query ({error}); restore it, or "
+            "start with a new checkpoint"
+        ) from error
+
+
+def check_in_step(spark_files: Files, last: int, folder: str) -> None:
+    """Raise unless Spark can go on after the batch `last`, with which the state ends.
+
+    Spark writes down the offsets of a batch before the batch runs, so that they are never behind
+    the state. Where Spark has run more batches, it goes back to those offsets.
+    """
+    offsets, commits = _numbers(spark_files, "offsets"), _numbers(spark_files, "commits")
+    newest = max(offsets, default=-1)
+    if newest < last:
+        raise StateError(
+            f"{folder} ends with batch {last}, but {spark_files.folder} knows none after {newest}: "
+            "Spark would take rows that it has yet to read for done; restore both from the same "
+            "time, or start with a new checkpoint"
+        )
+    done = max(commits, default=-1)
+    if done <= last:
+        return
+    if spark_files.exists("state"):
+        raise StateError(
+            f"the state ends with batch {last}, but Spark's checkpoint with {done}, and "
+            "Spark's own stateful operators in this stream cannot be rewound; start with a new "
+            "checkpoint"
+        )
+    if not {last, last + 1} <= {*offsets}:
+        raise StateError(
+            f"{folder} ends with batch {last}, but {spark_files.folder} with {done}, and no longer "
+            f"has the offsets of batch {last + 1}; restore newer state, or start with a new "
+            "checkpoint"
+        )
+
+
 def rewind(spark_files: Files, last: int) -> None:
     """Make Spark repeat the batches after `last`, which are not in the state.
 
@@ -40,12 +84,6 @@ def rewind(spark_files: Files, last: int) -> None:
     ahead = [batch for batch in _numbers(spark_files, "commits") if batch > last]
     if not ahead:
         return
-    if spark_files.exists("state"):
-        raise StateError(
-            f"the state ends with batch {last}, but Spark's checkpoint with {max(ahead)}, and "
-            "Spark's own stateful operators in this stream cannot be rewound; start with a new "
-            "checkpoint"
-        )
     logger.warning("batches %d to %d are run again", last + 1, max(ahead))
     # Offsets first: with a commit gone and later offsets there, Spark would go on with those.
     for batch in reversed(_numbers(spark_files, "offsets")):

@@ -21,10 +21,16 @@ from unskew._spark.monitoring.progress import BatchProgress
 from unskew._spark.planning.machine import Machine
 from unskew._spark.stateful.batch_job import Sink
 from unskew._spark.stateful.config import Duration, StatefulConfig, StateSchema, micros
+from unskew._spark.stateful.continuation import check_query
 from unskew._spark.stateful.controller import Cost, check_settings, planner_and_threshold
 from unskew._spark.stateful.processor import Form, FunctionProcessor, Processor
 from unskew._spark.stateful.run import RECORDS, StateRun
-from unskew._spark.stateful.spark_checkpoint import check_not_alone, rewind
+from unskew._spark.stateful.spark_checkpoint import (
+    check_in_step,
+    check_not_alone,
+    query_of,
+    rewind,
+)
 from unskew._spark.stateful.state_files import Storage
 from unskew._spark.stateful.stored_state import last_commit, stored_state
 from unskew.checking import check_whole
@@ -185,6 +191,9 @@ class StatefulStream:
         if run.commit is None:
             check_not_alone(spark_files, files.folder)
         else:
+            # All that may refuse the start comes before anything is removed.
+            check_query(run.commit, query_of(spark_files), files.folder, spark_files.folder)
+            check_in_step(spark_files, run.commit.batch, files.folder)
             run.log.mend(run.commit)
             rewind(spark_files, run.commit.batch)
         self._run = run
