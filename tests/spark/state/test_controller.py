@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 
@@ -232,6 +233,26 @@ def test_damaged_commits_are_removed_only_where_that_is_asked_for(caplog):
     log.mend(found)
     assert set(files.content) == {intact, "commits/notes.json", "files/a"}
     assert "falling back to batch 4" in caplog.text
+
+
+def test_the_files_of_a_commit_are_checked_once():
+    """After the loss of an executor it is read again: to check all state takes minutes."""
+    checked = []
+
+    class Counted(Folder):
+        def checksum(self, name):
+            checked.append(name)
+            return super().checksum(name)
+
+        def create(self, name, content):
+            self.content[name] = content
+
+    log = CommitLog(Counted({f"commits/{4:012d}.json": commit().to_bytes()}))
+    assert log.last().batch == log.last().batch == 4
+    assert sorted(checked) == ["files/a", "files/b", "files/c"]
+    log.write(dataclasses.replace(commit(), batch=5))
+    assert log.last().batch == 5
+    assert len(checked) == 3
 
 
 def test_state_without_commits_is_not_removed():

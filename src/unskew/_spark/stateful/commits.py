@@ -105,6 +105,8 @@ class CommitLog:
         self.files = files
         self._kept: dict[int, set[str]] = {}
         """The files of each kept commit."""
+        self._whole = b""
+        """The commit whose files were all there when it was written, or last read."""
 
     def last(self) -> Commit | None:
         """The newest commit that is intact with all its files; logs newer ones that are damaged."""
@@ -128,9 +130,11 @@ class CommitLog:
         return found
 
     def _read(self, batch: int, deep: bool) -> Commit:
-        found = Commit.from_bytes(self.files.read(_name(batch)))
-        if deep:
+        content = self.files.read(_name(batch))
+        found = Commit.from_bytes(content)
+        if deep and content != self._whole:
             check_part_files(self.files, found.written)
+            self._whole = content
         return found
 
     def mend(self, newest: Commit | None) -> None:
@@ -148,7 +152,9 @@ class CommitLog:
 
     def write(self, commit: Commit) -> None:
         """Write a commit: from here on its batch is done."""
-        self.files.create(_name(commit.batch), commit.to_bytes())
+        content = commit.to_bytes()
+        self.files.create(_name(commit.batch), content)
+        self._whole = content
         self._kept[commit.batch] = commit.names
 
     def clean(self) -> None:
