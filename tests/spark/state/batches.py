@@ -153,7 +153,7 @@ def shuffle_tables(monkeypatch, seed: int) -> None:
     """Plans that make no sense: every second batch any keys go anywhere."""
     draw = np.random.default_rng(seed)
 
-    def plan(self, table, workers, price=0.0):
+    def plan(self, table, workers):
         statistics = self.statistics()
         if statistics is None or (draw.random() < 0.5 and table.workers == workers):
             return None

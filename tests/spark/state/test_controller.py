@@ -11,7 +11,13 @@ import pytest
 
 from unskew._spark.frames.files import DamagedFileError
 from unskew._spark.stateful.commits import Commit, CommitLog
-from unskew._spark.stateful.controller import Controller, Interval, planner_and_threshold
+from unskew._spark.stateful.controller import (
+    MOVE,
+    MOVED_KEY,
+    Controller,
+    Interval,
+    planner_and_threshold,
+)
 from unskew._spark.stateful.reports import WorkerReport
 from unskew._spark.stateful.state_files import StateFile
 from unskew._spark.stateful.worker_step import Touched
@@ -23,11 +29,12 @@ from unskew.rebalancing import Mixed, Scan
 KEYS = np.arange(1, 9, dtype=np.int64)
 
 
-def report(hashes, rows, memory=None, pace=1.0) -> WorkerReport:
+def report(hashes, rows, memory=None, pace=1.0, **totals) -> WorkerReport:
     """A row takes `pace` seconds."""
     rows, hashes = list(map(int, rows)), list(map(int, hashes))
     size = np.asarray(rows if memory is None else list(memory), dtype=np.int64)
-    return WorkerReport.of(0, Touched(hashes, hashes, rows, [pace * each for each in rows]), size)
+    touched = Touched(hashes, hashes, rows, [pace * each for each in rows])
+    return WorkerReport.of(0, touched, size, **totals)
 
 
 def controller(**changes) -> Controller:
@@ -56,12 +63,33 @@ def test_a_move_must_pay_for_itself_whatever_cost_is_counted_in(cost, pace):
     """Forty rows a batch would be saved, in ten batches four hundred; four keys move."""
     control = controller(cost=cost, payback=10)
     control.learn([report(KEYS, [10] * 8, pace=pace)])
-    assert control.plan(RoutingTable(2), 2, price=pace * 99) is not None
-    assert control.plan(RoutingTable(2), 2, price=pace * 101) is None
-    assert control.plan(RoutingTable(3), 2, price=pace * 101) is not None
+    expected = MOVE + 4 * MOVED_KEY
+    control.slowness = pace * 399 / expected
+    assert control.plan(RoutingTable(2), 2) is not None
+    control.slowness = pace * 401 / expected
+    assert control.plan(RoutingTable(2), 2) is None
+    assert control.plan(RoutingTable(3), 2) is not None
     control = controller(cost=cost, payback=None)
     control.learn([report(KEYS, [10] * 8, pace=pace)])
-    assert control.plan(RoutingTable(2), 2, price=pace * 101) is not None
+    control.slowness = pace * 401 / expected
+    assert control.plan(RoutingTable(2), 2) is not None
+
+
+def test_one_slow_move_is_not_the_last():
+    """A key took a second to move where each plan would save a tenth of one."""
+    control = controller(payback=10, interval=1)
+    control.learn([report(KEYS, [10] * 8, pace=0.1 / 400, moved_keys=1, move_seconds=1.0)])
+    assert control.plan(RoutingTable(2), 2) is None
+    for _ in range(30):
+        control.learn([report(KEYS, [10] * 8, pace=0.1 / 400)])
+    assert control.plan(RoutingTable(2), 2) is not None
+
+
+def test_workers_hand_over_side_by_side():
+    control = controller()
+    took = {"moved_keys": 500, "move_seconds": MOVE + 1000 * MOVED_KEY}
+    control.learn([report(KEYS, [10] * 8, **took)] * 2)
+    assert control.slowness == pytest.approx(1.0)
 
 
 def test_a_plan_must_promise_more_than_the_last_ones_were_wrong_by():

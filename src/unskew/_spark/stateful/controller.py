@@ -28,6 +28,12 @@ REMEMBERED = 16_384
 
 THETA, TABLE_SIZE = 0.08, 3000
 
+MOVE, MOVED_KEY = 5e-3, 100e-6
+"""Seconds that a move takes, and each of its keys, until moves have been measured."""
+
+FORGOTTEN = 0.1
+"""Part of what the last move told that a batch without moves forgets."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
@@ -82,7 +88,8 @@ class Controller:
     mean, or its moves are not worth it: where one key is heavier than a worker's share, the
     balance is off for good. Costs also vary by themselves: a plan must forecast a larger gain than
     the smallest error of the last few forecasts. And the time that it saves in the next `payback`
-    batches must be more than what the moves themselves take.
+    batches must be more than what the moves themselves take: as long as the last ones, compared
+    with what was expected of them. That is forgotten in time, or one slow move would be the last.
     """
 
     planner: Rebalancer | None
@@ -97,9 +104,12 @@ class Controller:
     """The imbalance that the last plan forecast for the interval that has ended."""
     forecast_errors: list[float] = dataclasses.field(default_factory=list)
     """The forecast errors of the last plans."""
+    slowness: float = 1.0
+    """The time of the last moves relative to what was expected of them."""
 
     def learn(self, reports: Sequence[WorkerReport]) -> bool:
         """Add the reports of a batch; True if it ends an interval."""
+        self._learn_moves(reports)
         self.pending.append(list(reports))
         if len(self.pending) < self.interval:
             return False
@@ -108,8 +118,17 @@ class Controller:
         self.intervals = [*self.intervals, Interval.of(together, self.cost)][-self.window :]
         return True
 
-    def plan(self, table: RoutingTable, workers: int, price: float = 0.0) -> Rebalance | None:
-        """A better table, or None to keep `table`; a key's move takes `price` seconds."""
+    def _learn_moves(self, reports: Sequence[WorkerReport]) -> None:
+        moved = sum(report.totals.moved_keys for report in reports)
+        if moved:
+            # Workers hand over side by side.
+            took = max(report.totals.move_seconds for report in reports)
+            self.slowness = took / _expected(moved)
+        else:
+            self.slowness += FORGOTTEN * (1.0 - self.slowness)
+
+    def plan(self, table: RoutingTable, workers: int) -> Rebalance | None:
+        """A better table, or None to keep `table`."""
         statistics = self.statistics()
         if self.planner is None or statistics is None or statistics.total_cost <= 0:
             return None
@@ -124,19 +143,20 @@ class Controller:
             if off <= self.theta:
                 return None
         plan = self.planner.rebalance(statistics, table, workers)
-        if same_workers and not self._pays(plan, price):
+        if same_workers and not self._pays(plan):
             return None
         self.forecast_imbalance = max_over_mean(plan.loads) - 1
         return plan
 
-    def _pays(self, plan: Rebalance, price: float) -> bool:
+    def _pays(self, plan: Rebalance) -> bool:
         saved = float(plan.loads_before.max() - plan.loads.max())
         if saved <= max(self.theta / 2, min(self.forecast_errors, default=0.0)) * plan.mean:
             return False
         if self.payback is None:
             return True
         saved *= self.intervals[-1].seconds_per_cost
-        return saved / self.interval * self.payback > price * plan.migration.keys.size
+        takes = self.slowness * _expected(plan.migration.keys.size)
+        return saved / self.interval * self.payback > takes
 
     def statistics(self) -> KeyStatistics | None:
         """The statistics that planners get."""
@@ -179,6 +199,10 @@ class Controller:
             )
             for each in memory.get("intervals", [])
         ][-self.window :]
+
+
+def _expected(moved: int) -> float:
+    return MOVE + MOVED_KEY * moved
 
 
 def planner_and_threshold(

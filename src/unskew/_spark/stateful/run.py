@@ -44,9 +44,6 @@ POINTS = ("begun", "delivered", "committed", "cleaned")
 ATTEMPTS = 4
 """Attempts of a batch when executors are lost with what they held for it."""
 
-PRICE = 100e-6
-"""Seconds that the move of a key takes, until moves have been measured."""
-
 RECORDS = 1000
 """Progress records kept in memory."""
 
@@ -89,7 +86,6 @@ class StateRun:
         self.lineage = ""
         self.controller = config.controller()
         self.table = self.target = self._empty_table()
-        self.price = PRICE
         self.progress: deque[BatchProgress] = deque(maxlen=RECORDS)
         self._column: tuple[RoutingTable, Column] | None = None
         self._pins: Pins | None = None
@@ -230,13 +226,10 @@ class StateRun:
         self, number: int, query: str, reports: Sequence[WorkerReport]
     ) -> tuple[Commit, float]:
         """The commit of a batch, with the tables of the next ones, and the time of planning."""
-        moved = sum(report.totals.moved_keys for report in reports)
-        if moved:
-            self.price = sum(report.totals.move_seconds for report in reports) / moved
         began = time.perf_counter()
         plan = None
         if self.controller.learn(reports):
-            plan = self.controller.plan(self.target, self.target.workers, self.price)
+            plan = self.controller.plan(self.target, self.target.workers)
         planning = time.perf_counter() - began
         old = self.commit
         events = [report.totals.newest for report in reports]
