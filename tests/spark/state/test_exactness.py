@@ -13,8 +13,9 @@ from tests.spark.state.batches import CLASSIC, Driver, Reference, random_batches
 
 from unskew._spark.frames import fault_points
 from unskew._spark.stateful import run as state_run
+from unskew._spark.stateful.batch_job import worker_column
 from unskew.errors import StateError
-from unskew.partitioners import RoutingTable
+from unskew.partitioners import ConsistentRing, RoutingTable
 
 pytestmark = [pytest.mark.spark, CLASSIC]
 
@@ -215,6 +216,17 @@ def test_what_does_not_fit_is_refused(spark, tmp_path, caplog):
     run(frame, 3)
     reference.batch(batches[3])
     driver.assert_same(reference)
+
+
+def test_the_table_is_not_in_the_text_of_the_plan(spark):
+    """Of which Spark's driver remembers a thousand."""
+    keys = np.random.default_rng(1).integers(0, 2**64, 4000, dtype=np.uint64)
+    owners = np.arange(3000, dtype=np.int32) % 8
+    table = RoutingTable(8, keys[:3000], owners, ConsistentRing(8))
+    rows = spark.createDataFrame([(key,) for key in keys.view(np.int64).tolist()], "hash long")
+    found = rows.select(worker_column(table).alias("worker"))
+    assert [row.worker for row in found.collect()] == table.router().route(keys).tolist()
+    assert len(found._jdf.queryExecution().toString()) < 10_000
 
 
 def test_a_batch_is_one_job_of_two_stages_and_compiles_nothing_new(spark, tmp_path, monkeypatch):

@@ -11,19 +11,25 @@ comparison tells whether a row's key is in the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pyspark import SparkContext
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.utils import is_remote
 
 from unskew.errors import ParameterError
 from unskew.partitioners.contract import KeyHashes, WorkerIds
 from unskew.partitioners.static import AliasTable, SplitTable, StaticRoutes
 
 _LOW = 0xFFFFFFFF
+
+_Kind = Literal["int", "bigint"]
+_KINDS = {"int": np.int32, "bigint": np.int64}
 
 MOST_ENTRIES = 1 << 14
 """Above this a table is looked up in Python: a query plan is no place for megabytes."""
@@ -100,14 +106,31 @@ def _owner_of_part(
     )
 
 
-def array_literal(values: Iterable[Any], kind: str) -> Column:
+def array_literal(values: Sequence[int] | NDArray[Any], kind: _Kind) -> Column:
     """An array of whole numbers as one literal.
 
     A list of literals would be a plan node each; one string is split and cast when the plan is
-    optimised, once.
+    optimised, once. But Spark's driver remembers the text of a thousand plans, and such a text has
+    every number several times. So in a classic session it is an array that has no text.
     """
-    text = ",".join(str(int(value)) for value in values)
-    return F.split(F.lit(text), ",").cast(f"array<{kind}>")
+    numbers = np.asarray(values, dtype=_KINDS[kind])
+    if is_remote():
+        return F.split(F.lit(",".join(map(str, numbers.tolist()))), ",").cast(f"array<{kind}>")
+    context: Any = SparkContext._active_spark_context
+    spark = context._jvm.org.apache.spark
+    content = _unsafe_array(numbers)
+    array = spark.sql.catalyst.expressions.UnsafeArrayData()
+    array.pointTo(content, spark.unsafe.Platform.BYTE_ARRAY_OFFSET, len(content))
+    array_type = spark.sql.types.DataType.fromDDL(f"array<{kind}>")
+    literal = spark.sql.catalyst.expressions.Literal(array, array_type)
+    return ClassicColumn(spark.sql.classic.ExpressionUtils.column(literal))
+
+
+def _unsafe_array(numbers: NDArray[Any]) -> bytearray:
+    """The bytes of Spark's `UnsafeArrayData`: the length, a bit per null, the numbers, in words."""
+    nulls = bytes(8 * ((numbers.size + 63) // 64))
+    content = np.int64(numbers.size).tobytes() + nulls + numbers.tobytes()
+    return bytearray(content + bytes(-len(content) % 8))
 
 
 class PerfectTable(NamedTuple):
