@@ -76,6 +76,30 @@ def test_compacted_files_give_the_same_state_to_any_store(batches, merge_after, 
                 assert content(store) == as_told(expected)
 
 
+@pytest.mark.parametrize(
+    ("throughs", "longest"),
+    [
+        ([4] * 8 + [5], 8 * 900 // 64 + 1),  # from eight other workers: the last log counts
+        ([4] + [5], 901 // 64 + 1),
+        ([1, 2, 3, 4, 5], 5 * 900 // 4),
+    ],
+)
+def test_state_is_not_written_anew_at_once_whatever_it_came_in(tmp_path, throughs, longest):
+    storage = Storage(f"{tmp_path}/state")
+    step = WorkerStep(FunctionProcessor(lambda *_: (None, None)), SCHEMA, "arrow", 8, None, None)
+    files, rows = [StateFile.nothing(0)], 0
+    for place, through in enumerate(throughs):
+        count = 900 if through < 5 or 1 in throughs else 1
+        content = ((number, keys(1)) for number in range(rows, rows + count))
+        files.append(storage.write(table_of(content, SCHEMA), f"{place}", through))
+        rows += count
+    with Store(tmp_path / "store") as store:
+        store.advance(files, 7, storage, SCHEMA)
+        task = WorkerTask(step, "", storage, (tuple(files),), None, 1, "", None)
+        [written] = task._compacted(store, 0, files)
+    assert 0 < written.file.rows <= longest
+
+
 def file_of(through, first=None, last=None):
     return StateFile(f"{through}-{first}", 1, "", 1, through, first, last)
 

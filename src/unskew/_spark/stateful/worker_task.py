@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,9 @@ from unskew._spark.stateful.worker_tables import row_bytes
 
 ROUND = 64
 """Compactions after which a worker has written all its state anew, at the latest."""
+
+LONGEST, FEW = 8, 1000
+"""A slice has at most this part of the rows in a worker's files, unless they are few."""
 
 _OUTPUT_ROWS = 10_000  # A batch of output.
 
@@ -95,20 +99,22 @@ class WorkerTask:
         """The next slice of the worker's state: as much as its logs are long since the last one.
 
         So compaction costs what was touched of late and not what exists, and old logs are let go
-        when the slices have gone once around all hashes.
+        when the slices have gone once around all hashes. Where most of the state came in one batch,
+        as to a worker that is new, its logs are as good as slices. Where it came in several, it is
+        not written anew at once.
         """
         last = next((file for file in reversed(files) if file.is_slice), None)
         through = -1 if last is None else last.through
-        total = sum(file.rows for file in files)
-        largest = max(files, key=lambda file: file.rows, default=None)
-        if largest is not None and 2 * largest.rows >= total:
-            # Most of the state came at once: its log is as good as a slice.
-            through = max(through, largest.through)
+        came: Counter[int] = Counter()
+        for file in files:
+            came[file.through] += file.rows
+        total = came.total()
+        through = max([through, *(batch for batch, rows in came.items() if 2 * rows >= total)])
         recent = sum(file.rows for file in files if file.through > through)
         if not recent:
             return []
         start = LEAST if last is None or last.last is None or last.last == MOST else last.last + 1
-        count = max(recent, total // ROUND)
+        count = max(min(recent, max(total // LONGEST, FEW)), total // ROUND)
         found = store.range(start, count)
         end = MOST if len(found) < count else max(found)
         before = self.step.batch - 1
