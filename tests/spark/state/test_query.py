@@ -114,7 +114,7 @@ def test_restart_fall_back_and_refusal(spark, tmp_path, caplog):
 
     shutil.copytree(tmp_path / "checkpoint" / "spark", tmp_path / "copy")
     shutil.rmtree(tmp_path / "checkpoint" / "spark")
-    with pytest.raises(StateError, match="belongs to query .*, but this is a new one"):
+    with pytest.raises(StateError, match=r"belongs to query .*, but this is a new one"):
         stream.run()
 
     shutil.rmtree(tmp_path / "checkpoint")

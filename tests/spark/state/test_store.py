@@ -6,12 +6,14 @@ import sqlite3
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from unskew._spark.frames.files import DamagedFileError
+from unskew._spark.frames.schemas import arrow_type
 from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.processor import FunctionProcessor
 from unskew._spark.stateful.state_files import LEAST, MOST, StateFile, Storage, needed
@@ -80,7 +82,7 @@ def test_compacted_files_give_the_same_state_to_any_store(batches, merge_after, 
     ("throughs", "longest"),
     [
         ([4] * 8 + [5], 8 * 900 // 64 + 1),  # from eight other workers: the last log counts
-        ([4] + [5], 901 // 64 + 1),
+        ([4, 5], 901 // 64 + 1),
         ([1, 2, 3, 4, 5], 5 * 900 // 4),
     ],
 )
@@ -161,6 +163,37 @@ def test_a_broken_copy_is_made_anew_and_other_lineages_go(tmp_path, monkeypatch)
         assert fetched.rows == 0
     opened("query/second", 3, files, 1, storage, SCHEMA)[0].db.close()
     assert [each.name for each in copy.parent.parent.iterdir()] == ["second"]
+
+
+def a_bit_flipped(content: bytearray) -> None:
+    content[content.index((123_456_789).to_bytes(4, "little"))] ^= 4
+
+
+def a_page_overwritten(content: bytearray) -> None:
+    content[5 * 4096 : 6 * 4096] = b"\xff" * 4096
+
+
+@pytest.mark.parametrize("damage", [a_bit_flipped, a_page_overwritten])
+def test_a_copy_that_breaks_in_a_task_is_made_anew(tmp_path, monkeypatch, damage):
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "local"))
+    storage = Storage(str(tmp_path / "state"))
+    held = {number: number for number in range(2000)} | {700: 123_456_789}
+    table = table_of(
+        ((number, {b"": (f"k{number}", None, {"n": n})}) for number, n in held.items()), SCHEMA
+    )
+    file = storage.write(table, "log", 0)
+    opened("query/run", 0, (file,), 0, storage, SCHEMA)[0].db.close()
+    copy = tmp_path / "local" / "unskew-state-query" / "run" / "0.sqlite"
+    content = bytearray(copy.read_bytes())
+    damage(content)
+    copy.write_bytes(content)
+
+    processor = FunctionProcessor(lambda key, rows, state: ([state], state))
+    step = WorkerStep(processor, SCHEMA, "arrow", 1, None, None)
+    task = WorkerTask(step, "query/run", storage, ((file,),), None, 1000, "", None)
+    rows = pa.array([{"k": f"k{number}"} for number in held], arrow_type(KEY))
+    output, _ = task.run(0, [pa.record_batch({"hash": pa.array([*held]), "row": rows})])
+    assert [row["n"] for each in output for row in each.to_pylist()] == [*held.values()]
 
 
 def test_a_failed_replay_leaves_the_store_as_it_was(tmp_path):

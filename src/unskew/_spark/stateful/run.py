@@ -267,7 +267,8 @@ class StateRun:
 
 def _told_by_task(error: Exception) -> StateError | None:
     """What a task said of the state: Spark passes on no more than its text."""
-    found = re.search(r"unskew\.\S*\.(?:StateError|DamagedFileError): (.*)", str(error))
+    kinds = "StateError|DamagedFileError|BrokenStoreError"
+    found = re.search(rf"unskew\.\S*\.(?:{kinds}): (.*)", str(error))
     return None if found is None else StateError(found[1])
 
 

@@ -1,8 +1,9 @@
 """A worker's state on its executor: an SQLite file that holds what committed batches left behind.
 
 It is a cache. What counts is in the files that a commit names; a store that is behind, missing or
-broken is brought up to date from them. A batch's own changes never enter it before the batch is
-committed, so an attempt that is repeated, or runs twice at a time, finds what the first one found.
+broken is brought up to date from them, and what it holds of a hash has a checksum. A batch's own
+changes never enter it before the batch is committed, so an attempt that is repeated, or runs twice
+at a time, finds what the first one found.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import pickle
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -30,9 +32,14 @@ _PATIENCE = 600  # Seconds until another attempt on this executor has brought th
 _AT_ONCE = 500  # Hashes in a query.
 
 _SCHEMA = """
-    CREATE TABLE IF NOT EXISTS state (hash INTEGER PRIMARY KEY, due INTEGER, keys BLOB);
+    CREATE TABLE IF NOT EXISTS state
+        (hash INTEGER PRIMARY KEY, due INTEGER, keys BLOB, checksum INTEGER);
     CREATE INDEX IF NOT EXISTS timers ON state (due) WHERE due IS NOT NULL;
 """
+
+
+class BrokenStoreError(StateError):
+    """A store cannot be read, or does not hold what was written to it."""
 
 
 class Fetched(NamedTuple):
@@ -40,6 +47,17 @@ class Fetched(NamedTuple):
 
     rows: int
     size: int
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise BrokenStoreError(
+            f"the executor's copy of the state cannot be read: {error}; nothing is lost: start the "
+            "query again"
+        ) from error
 
 
 class Store:
@@ -93,16 +111,13 @@ class Store:
         for rows in storage.read(file) if file.rows else ():
             found = list(contents(rows, schema))
             self.db.executemany(
-                "INSERT OR REPLACE INTO state VALUES (?, ?, ?)",
-                (
-                    (number, first_due(keys), pickle.dumps(keys, 5))
-                    for number, keys in found
-                    if keys
-                ),
+                "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?)",
+                (_row(number, keys) for number, keys in found if keys),
             )
             empty = [(number,) for number, keys in found if not keys]
             self.db.executemany("DELETE FROM state WHERE hash = ?", empty)
 
+    @_told()
     @no_garbage()
     def get(self, hashes: Sequence[int]) -> dict[int, Keys]:
         """The keys of the hashes that have any."""
@@ -112,31 +127,48 @@ class Store:
             part = list(hashes[start : start + _AT_ONCE])
             # One text for all queries: SQLite compiles it once.
             part += part[-1:] * (_AT_ONCE - len(part))
-            query = f"SELECT hash, keys FROM state WHERE hash IN ({places})"
+            query = f"SELECT * FROM state WHERE hash IN ({places})"
             found |= _unpickled(self.db.execute(query, part))
         return found
 
+    @_told()
     @no_garbage()
     def due(self, now: int) -> dict[int, Keys]:
         """The keys of the hashes of which some timeout has ended at `now`."""
-        return _unpickled(
-            self.db.execute("SELECT hash, keys FROM state WHERE due <= ? ORDER BY hash", (now,))
-        )
+        query = "SELECT * FROM state WHERE due <= ? ORDER BY hash"
+        return _unpickled(self.db.execute(query, (now,)))
 
+    @_told()
     @no_garbage()
     def range(self, first: int, count: int) -> dict[int, Keys]:
         """The keys of the next `count` hashes from `first` on."""
-        query = "SELECT hash, keys FROM state WHERE hash >= ? ORDER BY hash LIMIT ?"
+        query = "SELECT * FROM state WHERE hash >= ? ORDER BY hash LIMIT ?"
         return _unpickled(self.db.execute(query, (first, count)))
 
+    @_told()
     def hashes(self) -> NDArray[np.int64]:
         """All hashes that have keys."""
         rows = self.db.execute("SELECT hash FROM state ORDER BY hash")
         return np.fromiter((number for (number,) in rows), dtype=np.int64)
 
 
-def _unpickled(rows: Iterable[tuple[int, bytes]]) -> dict[int, Keys]:
-    return {number: pickle.loads(keys) for number, keys in rows}
+def _row(number: int, keys: Keys) -> tuple[int, int | None, bytes, int]:
+    content = pickle.dumps(keys, 5)
+    return number, first_due(keys), content, _checksum(number, content)
+
+
+def _checksum(number: int, content: bytes) -> int:
+    return zlib.crc32(content, number & 0xFFFFFFFF)
+
+
+def _unpickled(rows: Iterable[tuple[int, int | None, bytes, int]]) -> dict[int, Keys]:
+    found: dict[int, Keys] = {}
+    for number, _, content, checksum in rows:
+        # SQLite gives what it finds: a bit more or less may make a text of it.
+        if not isinstance(content, bytes) or _checksum(number, content) != checksum:
+            raise sqlite3.DatabaseError(f"the checksum of hash {number} differs")
+        found[number] = pickle.loads(content)
+    return found
 
 
 def opened(
@@ -148,20 +180,38 @@ def opened(
     A `lineage` is a run of commits that follow each other: stores of another may hold batches
     that were rolled back, and are removed.
     """
-    local = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]
-    try:
-        path = _folder(Path(local), lineage) / f"{worker}.sqlite"
-    except OSError as error:
-        raise _unusable(local, error) from error
+    path = _path(lineage, worker)
     try:
         return _advanced(path, files, through, storage, schema)
     except sqlite3.OperationalError as error:
-        raise _unusable(local, error) from error
+        raise _unusable(error) from error
 
 
-def _unusable(local: str, error: Exception) -> StateError:
+def remove(lineage: str, worker: int) -> None:
+    """Remove the store of a worker on this executor."""
+    _remove(_path(lineage, worker))
+
+
+def _remove(path: Path) -> None:
+    # The log before the database: SQLite would replay it into the one that comes after.
+    for each in sorted(path.parent.glob(f"{path.name}*"), reverse=True):
+        each.unlink(missing_ok=True)
+
+
+def _path(lineage: str, worker: int) -> Path:
+    try:
+        return _folder(Path(_local()), lineage) / f"{worker}.sqlite"
+    except OSError as error:
+        raise _unusable(error) from error
+
+
+def _local() -> str:
+    return os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]
+
+
+def _unusable(error: Exception) -> StateError:
     return StateError(
-        f"the executor's copy of the state in {local} cannot be used: {error}; nothing is lost: "
+        f"the executor's copy of the state in {_local()} cannot be used: {error}; nothing is lost: "
         "make room in spark.local.dir, and start the query again"
     )
 
@@ -175,8 +225,7 @@ def _advanced(
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:  # Not a database, or a broken one.
-        for each in path.parent.glob(f"{path.name}*"):
-            each.unlink(missing_ok=True)
+        _remove(path)
         store = Store(path)
         return store, store.advance(files, through, storage, schema)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from unskew._spark.stateful.moves import Moves
 from unskew._spark.stateful.reports import WorkerReport, Written
 from unskew._spark.stateful.state_files import LEAST, MOST, StateFile, Storage, in_order
 from unskew._spark.stateful.state_tables import table_of, tombstones
-from unskew._spark.stateful.store import Store, opened
+from unskew._spark.stateful.store import BrokenStoreError, Store, opened, remove
 from unskew._spark.stateful.worker_step import WorkerRun, WorkerStep
 from unskew._spark.stateful.worker_tables import row_bytes
 
@@ -30,6 +31,8 @@ LONGEST, FEW = 8, 1000
 """A slice has at most this part of the rows in a worker's files, unless they are few."""
 
 _OUTPUT_ROWS = 10_000  # A batch of output.
+
+logger = logging.getLogger("unskew")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,16 @@ class WorkerTask:
         self, worker: int, batches: list[pa.RecordBatch]
     ) -> tuple[list[pa.RecordBatch], WorkerReport]:
         """The output of a worker, and its report with the files that it wrote."""
+        try:
+            return self._run(worker, batches)
+        except BrokenStoreError as error:
+            logger.warning("worker %d is run again with a new store: %s", worker, error)
+            remove(self.lineage, worker)
+            return self._run(worker, batches)
+
+    def _run(
+        self, worker: int, batches: list[pa.RecordBatch]
+    ) -> tuple[list[pa.RecordBatch], WorkerReport]:
         step, files = self.step, self.files[worker] if worker < len(self.files) else ()
         schema = pa.schema([("hash", pa.int64()), ("row", arrow_type(step.schema.rows))])
         rows = pa.Table.from_batches(batches, batches[0].schema if batches else schema)
