@@ -146,10 +146,11 @@ def test_an_attempt_that_fails_in_the_middle_leaves_no_trace(spark, tmp_path):
     driver.assert_same(reference)
 
 
-def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(spark, tmp_path):
+@pytest.mark.parametrize("folder", ["files", "commits"])
+def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(spark, tmp_path, folder):
     driver, reference = Driver(spark, tmp_path, {}), Reference()
     run = driver.start(workers=2)
-    files = tmp_path / "state" / "files"
+    files = tmp_path / "state" / folder
     files.parent.mkdir()
     files.write_text("where a folder should be")
     for number, rows in enumerate(random_batches(9, 2)):
@@ -159,6 +160,23 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(spark, tmp_
             files.unlink()
         run(driver.frame(rows), number)
         reference.batch(rows)
+    driver.assert_same(reference)
+
+
+def test_a_feed_that_fails_fails_no_batch(spark, tmp_path, caplog):
+    driver, reference = Driver(spark, tmp_path, {}), Reference()
+    run = driver.start(workers=2)
+    seen = []
+
+    def failing(record):
+        raise OSError("no room for records")
+
+    run.feeds = (failing, seen.append)
+    [rows] = random_batches(9, 1)
+    run(driver.frame(rows), 0)
+    assert "no room for records" in caplog.text
+    assert seen == [*run.progress]
+    reference.batch(rows)
     driver.assert_same(reference)
 
 

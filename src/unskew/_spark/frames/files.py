@@ -81,6 +81,22 @@ class Files:
 
     def create(self, name: str, content: bytes) -> None:
         """Write a file that does not exist yet."""
+        try:
+            self._create(name, content)
+        except Py4JJavaError as error:
+            cause = str(error.java_exception).splitlines()[0]
+            # A folder where a file is fails under this name, too.
+            if "FileAlreadyExists" in cause and self.exists(name):
+                raise StateError(
+                    f"{self.path(name)} already exists: another query writes to the same folder; "
+                    "stop one of them, or give each its own"
+                ) from error
+            raise StateError(
+                f"{self.path(name)} cannot be written: {cause}; nothing is lost: make room, or "
+                "allow writing, and start the query again"
+            ) from error
+
+    def _create(self, name: str, content: bytes) -> None:
         path = self._path(name)
         self._manager.mkdirs(path.getParent())
         stream = self._manager.createAtomic(path, False)
@@ -89,15 +105,7 @@ class Files:
         except BaseException:
             stream.cancel()
             raise
-        try:
-            stream.close()
-        except Py4JJavaError as error:
-            if "FileAlreadyExists" not in str(error.java_exception):
-                raise
-            raise StateError(
-                f"{self.path(name)} already exists: another query writes to the same folder; stop "
-                "one of them, or give each its own"
-            ) from error
+        stream.close()
 
     def read(self, name: str) -> bytes:
         """The content of a file; raises `DamagedFileError` if it is gone or cut short."""

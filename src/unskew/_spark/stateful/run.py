@@ -156,7 +156,11 @@ class StateRun:
         record = progress_of(number, reports, self.config.cost, table, planning, seconds)
         self.progress.append(record)
         for feed in self.feeds:
-            feed(record)
+            try:
+                feed(record)
+            except Exception:
+                # The batch is committed: it is done whatever becomes of its record.
+                logger.warning("batch %d: its record was not passed on", number, exc_info=True)
 
     def _rescaled(self, table: RoutingTable, workers: int) -> RoutingTable:
         """A table for the current workers: planned, else with the entries that still fit."""
