@@ -88,6 +88,18 @@ def test_work_that_is_little_is_neither_split_nor_merged():
     assert best(cheap).name in ("plain", "hash")
 
 
+@pytest.mark.parametrize("merges", [True, False])
+def test_a_function_of_unknown_cost_is_not_packed_into_fewer_tasks_than_slots(merges):
+    counts = np.full(16, 100.0)
+    free = job(counts, FunctionCost(30e-6, 0.2e-6), merges, partitions=1)
+    assert best(free).tasks == 1
+    unknown = replace(free, cost=replace(free.cost, certain=False))
+    assert {way.tasks for way in unknown.ways()} <= {8, 32}
+    assert {way.tasks for way in unknown.unplanned()} == {8, 32}
+    asked = replace(unknown, workers=3)
+    assert {way.tasks for way in asked.ways()} == {3}
+
+
 def test_few_input_partitions_are_too_few_for_partial_results_in_place():
     few = job(zipf(200_000, 2000, 1.2), FunctionCost(100e-6, 200e-6), partitions=2)
     assert best(few).name == "planned-split"

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from unskew._spark.planning.side_jobs import BUDGET, beside, budget
+from unskew._spark.planning import side_jobs
+from unskew._spark.planning.side_jobs import BUDGET, Allowance, beside, budget
 from unskew.errors import ParameterError
 
 pytestmark = pytest.mark.spark
@@ -18,8 +19,9 @@ def test_a_job_that_takes_too_long_is_cancelled(spark):
         yield from batches
 
     rows = spark.range(2).mapInArrow(slow, "id bigint")
-    for _ in range(2):  # The first of its kind has longer.
-        assert beside(spark, "a slow job", 0.5, rows.collect) is None
+    assert beside(spark, "a slow job", 0.5, rows.collect) is None  # The first has longer.
+    late = [spark]
+    assert beside(spark, "a slow job", 0.5, rows.collect, late) is late
     assert beside(spark, "a quick job", 60, spark.range(3).count) == 3
 
 
@@ -42,7 +44,33 @@ def test_a_job_that_fails_gives_nothing(spark):
     def fail():
         raise ValueError("no such thing")
 
-    assert beside(spark, "a failing job", 60, fail) is None
+    assert beside(spark, "a failing job", 60, fail, "late") is None
+
+
+def test_jobs_beside_one_job_share_its_allowance(spark, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(side_jobs.time, "monotonic", lambda: clock[0])
+    monkeypatch.setitem(side_jobs._started, spark, {"a second"})
+
+    def takes(seconds):
+        clock[0] += seconds
+        return seconds
+
+    given = spark.conf.get(BUDGET)
+    try:
+        spark.conf.set(BUDGET, "10")
+        allowance = Allowance(spark)
+        # Three seconds of the first of a kind are not counted.
+        assert allowance.beside("a first", 10, lambda: takes(4.0)) == 4.0
+        assert allowance.left() == 9.0
+        assert allowance.beside("a second", 9, lambda: takes(20.0)) == 20.0
+        assert allowance.left() == allowance.left(1000) == 0.0
+    finally:
+        spark.conf.set(BUDGET, given)
+
+
+def test_without_an_allowance_nothing_runs(spark):
+    assert beside(spark, "a first of its kind", 0.0, lambda: 1 / 0, "late") is None
 
 
 @pytest.mark.classic("Spark Connect has no job groups")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,9 @@ from tests.effort import few_jobs
 
 import unskew
 from unskew._spark.frames.physical_plan import physical_plan
+from unskew._spark.planning import side_jobs
+from unskew._spark.planning.notices import _plans
+from unskew._spark.planning.side_jobs import BUDGET
 from unskew._spark.routing.route import Route
 from unskew.errors import NeedError, ParameterError
 from unskew.partitioners import RoutingTable
@@ -160,6 +164,47 @@ def test_a_function_with_side_effects_is_not_called_before_the_job(rows, tmp_pat
     made = unskew.groupBy(rows, "key", pilot=False).applyInArrow(marking, SCHEMA)
     assert not list(tmp_path.iterdir())
     assert made.count() == len(list(tmp_path.iterdir()))
+
+
+@pytest.fixture
+def few(spark):
+    """Rows that Spark would pack into one task, and a budget of half a second beside a job."""
+    given = spark.conf.get(BUDGET)
+    spark.conf.set(BUDGET, "0.5")
+    yield spark.range(0, 160, 1, 1).selectExpr("string(id % 16) AS key", "id")
+    spark.conf.set(BUDGET, given)
+
+
+@pytest.mark.parametrize("merge", [None, added])
+def test_a_function_that_nobody_times_is_not_taken_for_free(few, merge):
+    grouped = unskew.groupBy(few, "key", pilot=False)
+    made = grouped.applyInArrow(summed, SCHEMA, merge=merge)
+    assert not _plans[made].plain
+    assert _plans[made].workers >= 2
+    assert_same_result(made, few.groupBy("key").applyInArrow(summed, SCHEMA))
+
+
+@pytest.mark.parametrize("merge", [None, added])
+def test_a_pilot_that_is_not_done_in_time_tells_that_the_function_is_costly(few, merge):
+    def slow(table):
+        time.sleep(60)
+        return summed(table)
+
+    made = unskew.groupBy(few, "key").applyInArrow(slow, SCHEMA, merge=merge)
+    assert not _plans[made].plain
+    assert not _plans[made].route.stays
+    assert _plans[made].workers >= 2
+
+
+def test_with_a_budget_of_nothing_no_job_runs_beside(few, tmp_path, monkeypatch):
+    few.sparkSession.conf.set(BUDGET, "0")
+    monkeypatch.setattr(side_jobs, "_named", None)
+    for merge in (None, added):
+        made = unskew.groupBy(few, "key").applyInArrow(summed, SCHEMA, merge=merge)
+        assert _plans[made].workers >= 2
+    unskew.groupBy(few, "key").cogroup(unskew.groupBy(few, "key")).applyInArrow(paired, SCHEMA)
+    unskew.join(few, few, "key", seconds_per_row=1.0)
+    unskew.mapInArrow(few, lambda batches: batches, few.schema, cost="id")
 
 
 def test_a_costly_input_is_read_once(spark, rows, tmp_path, caplog):

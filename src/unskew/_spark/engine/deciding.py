@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from unskew._spark.engine.calls import GroupCall, UserCall
 from unskew._spark.engine.pilot import run_pilot
+from unskew._spark.engine.pilot_task import ROWS
 from unskew._spark.engine.spark_rules import GroupKind
 from unskew._spark.engine.state_calls import FoldCall
 from unskew._spark.planning.cost_model import CostHints, FunctionCost
@@ -25,6 +26,8 @@ _NOTHING: dict[GroupKind, FunctionCost] = {
     "pandas": FunctionCost(300e-6, 0.2e-6),
 }
 """Calls that do next to nothing."""
+_UNKNOWN = FunctionCost(1e-3, 20e-6, source="no measurement: assumed", certain=False)
+"""A call of which nothing is known: balance may pay, so that it is not taken for free."""
 
 
 class Decided(NamedTuple):
@@ -60,12 +63,12 @@ def _weighed(
     record: WorkRecord | None,
 ) -> Decision:
     kind: GroupKind | None = getattr(call, "kind", None)
-    cost = _NOTHING[kind or "arrow"]
+    cost = _UNKNOWN
     if hints.seconds_per_row is not None:
-        cost = replace(cost, per_row=hints.seconds_per_row, source="given")
+        cost = replace(_NOTHING[kind or "arrow"], per_row=hints.seconds_per_row, source="given")
     may_call = hints.pilot and hints.seconds_per_row is None
     pilot = partial(run_pilot, request, call, merge) if may_call else None
-    return Question(request, merge is not None, pilot, cost, record, kind).decide()
+    return Question(request, merge is not None, pilot, cost, ROWS, record, kind).decide()
 
 
 class _Remembered(NamedTuple):

@@ -67,6 +67,8 @@ class FunctionCost:
     """Where it is from: a pilot, a hint, an earlier run."""
     busy: float = 1.0
     """The share of its time that a core works on it; the rest it waits for something else."""
+    certain: bool = True
+    """Whether somebody told or measured it; else it may well take far longer."""
 
     def of(self, rows: Seconds) -> Seconds:
         """The seconds of a call with each of these numbers of rows."""

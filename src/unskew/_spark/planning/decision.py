@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unskew._spark.planning.choice import route_for
-from unskew._spark.planning.cost_model import FIRST_PASS, FunctionCost
+from unskew._spark.planning.cost_model import FIRST_PASS, FunctionCost, StageCost
 from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
@@ -24,7 +24,7 @@ from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
-from unskew._spark.planning.side_jobs import beside, budget, ran_before
+from unskew._spark.planning.side_jobs import Allowance, ran_before
 from unskew._spark.planning.statistics import FEW, KeyProfile, profile_keys
 from unskew._spark.planning.ways import Job, Way, simplest
 from unskew._spark.planning.work import KeySample, KeyWork
@@ -42,6 +42,7 @@ RANGES = 64
 
 
 COSTLY = "an input is costly to compute, so that it is read once and its keys are not counted"
+_PILOT = "pilot of a function"
 _PASS = "frequencies of the keys"
 LATE = "the keys could not be counted in time"
 
@@ -74,6 +75,8 @@ class Question:
     """Times the function, given the estimated number of rows; None if it may not be called."""
     cost: FunctionCost
     """If no pilot tells it."""
+    pilot_rows: int
+    """With how many rows a pilot calls it, at most."""
     record: WorkRecord | None = None
     """What an earlier run took."""
     kind: str | None = None
@@ -94,10 +97,8 @@ class Question:
             return self._from_record(machine, source, self.record)
         if not source.cheap:
             return self._without_statistics(machine, source, COSTLY)
-        pilot = None
-        if self.pilot is not None:
-            run = partial(self.pilot, source.rows)
-            pilot = beside(session, "pilot of a function", budget(session), run)
+        allowance = Allowance(session)
+        pilot = self._piloted(allowance, machine, source)
         found = pilot or Pilot(self.cost, self._usual_merge(self.cost), None)
         best = None
         if pilot is not None and pilot.keys is not None and source.rows and source.partitions:
@@ -106,7 +107,30 @@ class Question:
             best = simplest(list(job.unplanned()))
             if self._settles(best, job):
                 return self._planned(best, [best], found, "a sample of the keys")
-        return self._from_statistics(machine, source, found, best)
+        return self._from_statistics(machine, source, found, best, allowance)
+
+    def _piloted(self, allowance: Allowance, machine: Machine, source: Input) -> Pilot | None:
+        """What a pilot tells: by being late, how long the function takes at least."""
+        if self.pilot is None:
+            return None
+        seconds = allowance.left(self._expected(machine, source, self.cost))
+        slow = replace(
+            self.cost,
+            per_row=max(seconds / self.pilot_rows, self.cost.per_row),
+            source="at least: a pilot was not done in time",
+        )
+        late: Pilot | None = Pilot(slow, self._usual_merge(slow), None)
+        return allowance.beside(_PILOT, seconds, partial(self.pilot, source.rows), late)
+
+    def _expected(self, machine: Machine, source: Input, cost: FunctionCost) -> float:
+        """The seconds that the job takes at least, whatever its keys are."""
+        if not source.rows:
+            return 0.0
+        stage = StageCost(machine, source.row_bytes)
+        moving = stage.shuffle(source.rows, source.partitions or machine.slots)
+        moving += stage.python(source.rows, machine.slots)
+        # A cost that is not certain would let us take longer, too.
+        return moving + (cost.per_row * source.rows / machine.slots if cost.certain else 0.0)
 
     def _settles(self, best: Way, job: Job) -> bool:
         """Whether frequencies of keys could hardly tell of a better way."""
@@ -135,14 +159,19 @@ class Question:
         return FunctionCost(cost.per_call, 0.0) if self.merges else None
 
     def _from_statistics(
-        self, machine: Machine, source: Input, found: Pilot, best: Way | None
+        self,
+        machine: Machine,
+        source: Input,
+        found: Pilot,
+        best: Way | None,
+        allowance: Allowance,
     ) -> Decision:
         """By the frequencies of the keys; if time is over, by the `best` of the other ways."""
-        request, session = self.request, self.request.rows.sparkSession
-        seconds = budget(session, best.seconds if best else 0.0)
+        request = self.request
+        least = self._expected(machine, source, found.cost)
+        seconds = allowance.left(max(least, best.seconds if best else 0.0))
         sample = request.settings.sample or source.countable(machine, seconds)
-        profile = beside(
-            session,
+        profile = allowance.beside(
             _PASS,
             seconds,
             lambda: profile_keys(request.rows, request.key, RANGES, sample, source.few(sample)),
@@ -156,7 +185,7 @@ class Question:
 
     def _without_statistics(self, machine: Machine, source: Input, why: str) -> Decision:
         """No pass tells of the keys."""
-        if self.merges:
+        if self.merges and (source.partitions or machine.slots) >= machine.slots:
             route = Route.in_place(self.workers or machine.slots)
         else:
             # Spark would pack few rows into one task, however long the function takes.

@@ -28,7 +28,7 @@ from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.scheme import requested
-from unskew._spark.planning.side_jobs import beside, budget
+from unskew._spark.planning.side_jobs import Allowance
 from unskew._spark.planning.skew_join import SkewJoin
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
 from unskew._spark.routing.route import Route
@@ -80,16 +80,16 @@ class JoinQuestion:
             return left_to_spark(self.left, COSTLY)
         asked: int | None = self.left.given["workers"]
         session, forecast = self.left.rows.sparkSession, 0.0
+        allowance = Allowance(session)
         if all(each.rows is not None for each in self.inputs):
             job = self._job(asked)
-            found = self._by_sizes(job)
+            found = self._by_sizes(job, allowance)
             if found is not None:
                 return found
             forecast = max(way.seconds for way in job.ways())
-        seconds = budget(session, forecast)
+        seconds = allowance.left(forecast)
         machine = Machine.of(session)
-        profiles = beside(
-            session,
+        profiles = allowance.beside(
             "frequencies of the keys of both sides",
             seconds,
             lambda: self._profiles(
@@ -101,14 +101,14 @@ class JoinQuestion:
         ways = self._job(asked, profiles).ways()
         return self._best(ways[0], ways, f"{profiles[0].method}, of each side", profiles)
 
-    def _by_sizes(self, job: JoinJob) -> JoinPlan | None:
+    def _by_sizes(self, job: JoinJob, allowance: Allowance) -> JoinPlan | None:
         """The plan that sizes decide for, and at most a few rows; None if counting keys may pay."""
         ways = job.ways()
         way = settled(job, ways)
         if way is None or way.name != PLAIN or not job.may_explode:
             return way and self._best(way, ways, _SIZES)
-        session = self.left.rows.sparkSession
-        meeting = beside(session, "a few rows of both sides", budget(session), self._meeting)
+        seconds = allowance.left(way.seconds)
+        meeting = allowance.beside("a few rows of both sides", seconds, self._meeting)
         job = replace(job, meeting=meeting)
         ways = job.ways()
         way = settled(job, ways)

@@ -14,7 +14,7 @@ from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.map_ways import AS_IS, KNOWN, LINES, MapJob, MapWay
 from unskew._spark.planning.plan import WayForecast, weighed_lines
 from unskew._spark.planning.row_costs import RowCosts, measured_costs
-from unskew._spark.planning.side_jobs import beside
+from unskew._spark.planning.side_jobs import beside, budget
 
 ASSUMED = 10.0
 """Seconds of work for each slot where no earlier run tells."""
@@ -84,11 +84,11 @@ class MapQuestion:
         costs = beside(
             self.rows.sparkSession,
             "costs of the rows",
-            _SECONDS,
+            budget(self.rows.sparkSession, least=_SECONDS),
             lambda: measured_costs(ordered, self.cost, most),
         )
         if costs is None:
-            return left("the costs of the rows are 0, or could not be added up")
+            return left("the costs of the rows are 0, or could not be added up in time")
         return self._weighed(costs, source)
 
     def _weighed(self, measured: RowCosts, source: Input) -> MapPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -27,11 +28,11 @@ _started: WeakKeyDictionary[SparkSession, set[str]] = WeakKeyDictionary()
 Result = TypeVar("Result")
 
 
-def budget(session: SparkSession, forecast: float = 0.0) -> float:
-    """How many seconds a job of ours may take beside one of the user's that takes `forecast`."""
+def budget(session: SparkSession, forecast: float = 0.0, least: float = _LEAST) -> float:
+    """How many seconds jobs of ours may take beside one of the user's that takes `forecast`."""
     given = session.conf.get(BUDGET, None)
     if given is None:
-        return max(_LEAST, _SHARE * forecast)
+        return max(least, _SHARE * forecast)
     try:
         seconds = float(given)
     except ValueError:
@@ -46,23 +47,56 @@ def ran_before(session: SparkSession, what: str) -> bool:
     return what in _started.get(session, ())
 
 
+class Allowance:
+    """The seconds that all jobs of ours beside one of the user's may take together."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._spent = 0.0
+
+    def left(self, forecast: float = 0.0) -> float:
+        """What is left of them, if the user's job takes `forecast`."""
+        return max(budget(self._session, forecast) - self._spent, 0.0)
+
+    def beside(
+        self, what: str, seconds: float, job: Callable[[], Result | None], late: Result | None = None
+    ) -> Result | None:
+        """As the function of this name; what the first of its kind takes longer is not counted."""
+        free = 0.0 if ran_before(self._session, what) else _START
+        began = time.monotonic()
+        try:
+            return beside(self._session, what, seconds, job, late)
+        finally:
+            self._spent += max(time.monotonic() - began - free, 0.0)
+
+
 def beside(
-    session: SparkSession, what: str, seconds: float, job: Callable[[], Result]
+    session: SparkSession,
+    what: str,
+    seconds: float,
+    job: Callable[[], Result | None],
+    late: Result | None = None,
 ) -> Result | None:
-    """Run a job whose result is welcome but not needed; None if it fails or takes too long."""
+    """Run a job whose result is welcome but not needed: None if it fails, `late` if it is late.
+
+    Without a second it does not run at all, not even for the first time.
+    """
+    if seconds <= 0:
+        return None
     known = _started.setdefault(session, set())
     seconds += 0 if what in known else _START
     known.add(what)
     tag = f"unskew-{uuid.uuid4()}"
     with _named(session, tag, f"unskew: {what}"):
-        done = threading.Event()
-        watch = threading.Thread(target=_watch, args=(session, tag, seconds, done), daemon=True)
+        done, over = threading.Event(), threading.Event()
+        watching = (session, tag, seconds, done, over)
+        watch = threading.Thread(target=_watch, args=watching, daemon=True)
         watch.start()
         try:
             return job()
         except Exception as problem:  # The user's own job will tell what is wrong with the rows.
             _log.debug("%s did not finish: %r", what, problem)
-            return None
+            return late if over.is_set() else None
         finally:
             done.set()
 
@@ -90,10 +124,13 @@ def _named(session: SparkSession, tag: str, text: str) -> Iterator[None]:
 _GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
-def _watch(session: SparkSession, tag: str, seconds: float, done: threading.Event) -> None:
+def _watch(
+    session: SparkSession, tag: str, seconds: float, done: threading.Event, over: threading.Event
+) -> None:
     """Cancel what still runs after `seconds`: again and again, it may only be about to start."""
     done.wait(seconds)
     while not done.wait(0.2):
+        over.set()
         if is_connect(session):
             session.interruptTag(tag)
         else:

@@ -83,6 +83,10 @@ class Job:
     def _ways(self) -> Iterator[Way]:
         """The simplest first."""
         yield from self.unplanned()
+        yield from filter(self._spreads, self._planned())
+
+    def _planned(self) -> Iterator[Way]:
+        """Those made from the frequencies of keys."""
         if self.merge is None:
             yield self._table(self._counts[0])
         else:
@@ -91,6 +95,14 @@ class Job:
 
     def unplanned(self) -> Iterator[Way]:
         """Those that need no frequencies of keys."""
+        yield from filter(self._spreads, self._by_size())
+
+    def _spreads(self, way: Way) -> bool:
+        """Whether no slot goes without a task: a function of unknown cost is not taken for free."""
+        asked = self.workers or self.machine.slots
+        return self.cost.certain or way.tasks >= min(asked, self.machine.slots)
+
+    def _by_size(self) -> Iterator[Way]:
         yield self.as_spark()
         for tasks in self._counts:
             yield self._routed("hash", KeyGrouping(tasks), self.work.hashed(tasks))
