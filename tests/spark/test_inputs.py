@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
+from pathlib import Path
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -12,7 +15,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.classic("Spark Connect names no RDD
 
 INPUTS = {
     "range": (True, lambda rows: rows.where("id > 3")),
-    "cached behind a shuffle": (True, lambda rows: rows.repartition(2).cache().where("id > 3")),
+    "cached": (True, lambda rows: rows.where("id > 1").cache().where("id > 3")),
+    "cached behind a shuffle": (True, lambda rows: filled(rows.repartition(2)).where("id > 3")),
+    "to be cached behind a shuffle": (False, lambda rows: rows.repartition(4).cache()),
+    "to be cached behind Python": (
+        False,
+        lambda rows: rows.mapInArrow(lambda batches: batches, rows.schema).cache(),
+    ),
     "checkpointed": (True, lambda rows: rows.repartition(2).localCheckpoint()),
     "checkpointed, filtered": (True, lambda rows: rows.localCheckpoint().where("id > 3")),
     "checkpointed before a shuffle": (False, lambda rows: rows.localCheckpoint().repartition(2)),
@@ -24,6 +33,12 @@ INPUTS = {
         lambda rows: rows.sparkSession.createDataFrame(rows.rdd.map(tuple), rows.schema),
     ),
 }
+
+
+def filled(rows):
+    kept = rows.cache()
+    kept.count()
+    return kept
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -52,3 +67,19 @@ def test_files_and_caches_tell_how_many_rows_they_have(spark, tmp_path):
     for file in files.glob("*.parquet"):
         file.write_bytes(b"")
     assert Input.of(read).rows is not None
+
+
+def test_a_cache_that_nobody_has_filled_is_not_filled_to_look_at_it(spark, tmp_path):
+    marks = str(tmp_path)
+
+    def costly(batches):
+        Path(marks, uuid.uuid4().hex).touch()
+        yield from batches
+
+    rows = spark.range(0, 20, 1, 2).mapInArrow(costly, "id bigint").groupBy("id").count().cache()
+    found = Input.of(rows)
+    assert not list(tmp_path.iterdir())
+    assert not found.cheap
+    rows.count()
+    assert Input.of(rows).cheap
+    rows.unpersist()

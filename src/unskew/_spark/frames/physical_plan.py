@@ -8,6 +8,7 @@ would arrive twice and others never. There the rows of each task are put in an o
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -56,7 +57,7 @@ def is_replayable(rows: DataFrame) -> bool:
 def is_read_only(rows: DataFrame) -> bool:
     """Whether rows come from files or memory, only filtered and projected on the way."""
     lines = physical_plan(rows).splitlines()[1:]
-    stored = _KEPT if _are_kept(rows) else _STORED
+    stored = _stored(rows)
     depth: int | None = None  # Of stored rows: what they were made of does not run again.
     for line in lines:
         words = line.lstrip(" +-:")
@@ -70,22 +71,27 @@ def is_read_only(rows: DataFrame) -> bool:
     return True
 
 
-_STORED = re.compile(r"InMemoryTableScan")
-_KEPT = re.compile(r"InMemoryTableScan|(\*\(\d+\) )?Scan ExistingRDD")
+_CACHE = r"InMemoryTableScan"
+_RDD = r"(\*\(\d+\) )?Scan ExistingRDD"
+_NOTHING = r"(?!)"
 
 
-def _are_kept(rows: DataFrame) -> bool:
-    """Whether all RDDs that rows are read from are kept: by a checkpoint, in memory, on disk."""
+def _stored(rows: DataFrame) -> re.Pattern[str]:
+    """The scans of which all read what is there; a cache that nobody has filled is not."""
     if is_connect(rows):
-        return False
+        return re.compile(_CACHE)
     leaves = rows._jdf.queryExecution().optimizedPlan().collectLeaves()
-    each: Any = (leaves.apply(place) for place in range(leaves.length()))
-    kept = [
-        leaf.rdd().isCheckpointed() or leaf.rdd().getStorageLevel().isValid()
-        for leaf in each
-        if leaf.getClass().getSimpleName() == "LogicalRDD"
-    ]
-    return bool(kept) and all(kept)
+    each: list[Any] = [leaves.apply(place) for place in range(leaves.length())]
+    caches = _named(each, "InMemoryRelation")
+    filled = all(leaf.cacheBuilder().isCachedColumnBuffersLoaded() for leaf in caches)
+    rdds = [leaf.rdd() for leaf in _named(each, "LogicalRDD")]
+    kept = all(rdd.isCheckpointed() or rdd.getStorageLevel().isValid() for rdd in rdds)
+    names = [_CACHE] * (bool(caches) and filled) + [_RDD] * (bool(rdds) and kept)
+    return re.compile("|".join(names) or _NOTHING)
+
+
+def _named(leaves: Sequence[Any], name: str) -> list[Any]:
+    return [leaf for leaf in leaves if leaf.getClass().getSimpleName() == name]
 
 
 def in_fixed_order(rows: DataFrame) -> DataFrame:

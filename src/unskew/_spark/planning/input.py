@@ -58,7 +58,8 @@ class Input(NamedTuple):
             return cls(cheap, None, None, width)
         query: Any = rows._jdf.queryExecution()
         count = _counted(rows, query, width)
-        # A costly input may have to run in part to tell its partitions.
+        # A costly input may have to run in part to tell its partitions: stages that are adaptive
+        # do, and a cache that is empty runs its whole plan if that has any.
         partitions = int(query.toRdd().getNumPartitions()) if cheap else None
         repeats = (
             cheap

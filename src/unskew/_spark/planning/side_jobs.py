@@ -59,7 +59,11 @@ class Allowance:
         return max(budget(self._session, forecast) - self._spent, 0.0)
 
     def beside(
-        self, what: str, seconds: float, job: Callable[[], Result | None], late: Result | None = None
+        self,
+        what: str,
+        seconds: float,
+        job: Callable[[], Result | None],
+        late: Result | None = None,
     ) -> Result | None:
         """As the function of this name; what the first of its kind takes longer is not counted."""
         free = 0.0 if ran_before(self._session, what) else _START
