@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +32,9 @@ class Machine:
 
     @classmethod
     def of(cls, session: SparkSession) -> Machine:
-        """The slots that Spark itself counts with; a local Spark may have more than cores."""
-        slots = max(1, _slots(session))
-        try:
-            local = str(session.conf.get("spark.master")).startswith("local")
-        except PySparkException:
-            local = False
+        """The slots of all executors, also of those to come; a local Spark may lack cores."""
+        local = _is_local(session)
+        slots = max(1, _slots(session, local))
         return cls(slots, min(slots, os.cpu_count() or slots) if local else slots)
 
     def makespan(self, seconds: Seconds) -> float:
@@ -54,11 +52,43 @@ class Machine:
         return float(max(free))
 
 
-def _slots(session: SparkSession) -> int:
+def _is_local(session: SparkSession) -> bool:
+    """Whether all tasks run on the driver's machine."""
+    try:
+        return str(session.conf.get("spark.master")).startswith("local")
+    except PySparkException:
+        return False
+
+
+def _slots(session: SparkSession, local: bool) -> int:
     if not is_connect(session):
-        return int(session.sparkContext.defaultParallelism)
+        return max(_running(session), 0 if local else _to_come(session))
     name = str(session.session_id)  # type: ignore[attr-defined]
     if name not in _asked:
         ids = session.range(0, 1 << 16).select(F.spark_partition_id().alias("id")).agg(F.max("id"))
         _asked[name] = int(ids.collect()[0][0]) + 1
     return _asked[name]
+
+
+def _running(session: SparkSession) -> int:
+    """How many tasks run at once on the executors that are there.
+
+    Not `defaultParallelism`, which may be set to anything and knows of no task with several cores.
+    """
+    java: Any = session.sparkContext._jsc
+    context = java.sc()
+    profile = context.resourceProfileManager().defaultResourceProfile()
+    return int(context.maxNumConcurrentTasks(profile))
+
+
+def _to_come(session: SparkSession) -> int:
+    """How many on the executors that were asked for, or may be asked for a stage of usual size."""
+    conf = session.sparkContext.getConf()
+    cores, each = (int(conf.get(f"spark.{of}", "1")) for of in ("executor.cores", "task.cpus"))
+    slots = max(cores // each, 1)
+    if conf.get("spark.dynamicAllocation.enabled", "false") == "true":
+        # There are none yet, or few, and as many come as have tasks.
+        tasks = int(str(session.conf.get("spark.sql.shuffle.partitions")))
+        most = int(conf.get("spark.dynamicAllocation.maxExecutors", str(tasks)))
+        return min(most * slots, tasks)
+    return int(conf.get("spark.executor.instances", "0")) * slots
