@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import threading
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -228,6 +229,56 @@ def test_a_run_with_a_damaged_part_is_ignored_with_one_warning(memory, caplog, h
         assert recalled(memory) == good
     (told,) = warnings(caplog)
     assert str(path) in told
+
+
+@pytest.mark.parametrize("tasks", [2, 20_000_000, 2**31 - 1])
+def test_a_part_may_say_any_number_of_tasks(memory, caplog, tasks):
+    run(memory, [record(1)])
+    good = recalled(memory)
+    place = run(memory, [record(2)])
+    for partition in (0, 5, -1):
+        content = part_bytes(Part(partition, 1, tasks, record(2)))
+        (Path(place.folder) / f"part-{partition % 100}").write_bytes(content)
+    tracemalloc.start()
+    assert recalled(memory) == good
+    assert tracemalloc.get_traced_memory()[1] < 10e6
+    tracemalloc.stop()
+
+
+def test_a_run_of_endless_parts_is_not_read(memory, caplog):
+    run(memory, [record(1)])
+    good = recalled(memory)
+    place = run(memory, [record(2)])
+    for partition in range(1, 10):
+        (Path(place.folder) / f"part-{partition}").write_bytes(bytes(1 << 20))
+    assert recalled(memory) == good
+    (told,) = warnings(caplog)
+    assert place.folder in told
+    assert "its parts have more than" in told
+
+
+def test_a_file_that_is_named_like_a_run_is_ignored_with_one_warning(memory, caplog):
+    run(memory, [record(1)])
+    good = recalled(memory)
+    file = Path(memory.folder) / "job" / new_run()
+    file.write_text("no folder")
+    for _ in range(2):
+        assert recalled(memory) == good
+    run(memory, [record(2)])
+    assert recalled(memory) == record(2)
+    (told,) = warnings(caplog)
+    assert str(file) in told
+
+
+def test_keys_that_no_table_can_tell_apart_are_ignored_with_one_warning(memory, caplog):
+    keys = np.arange(40, dtype=np.uint64) << np.uint64(58)
+    alike = WorkRecord.of(keys, np.full(40, 10), np.full(40, 1.0), fingerprint="print")
+    run(memory, [alike])
+    for _ in range(2):
+        assert memory.recall("job", "print", by_table=True) is None
+    (told,) = warnings(caplog)
+    assert "its keys are no hashes" in told
+    assert memory.recall("job", "print") is not None
 
 
 def test_every_changed_byte_of_a_part_is_noticed():

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unskew._spark.planning.cost_model import FunctionCost
+from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.record_bytes import VERSION, from_bytes, sealed, to_bytes
+from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
+from unskew._spark.planning.settings import PlanSettings
+from unskew._spark.planning.ways import Job
 from unskew._spark.planning.work_record import MOST_KEYS, RANGES, WorkRecord
+from unskew._spark.routing.native import fits_table
 from unskew.errors import InputError
 from unskew.partitioners import KeyGrouping
 from unskew.partitioners.split_planning import plan_split, planned_loads
@@ -157,7 +163,7 @@ def test_whatever_stands_behind_a_right_checksum_is_checked(body):
 
 
 def hostile(keys=(), rest=()):
-    parts = [struct.pack("<HHH", 0, len(keys), len(rest))]
+    parts = [struct.pack("<HHHdd", 0, len(keys), len(rest), 0.0, 0.0)]
     parts += [struct.pack("<Qqdq", *each) for each in keys]
     parts += [struct.pack("<Hqdq", *each) for each in rest]
     return sealed(b"".join(parts))
@@ -168,6 +174,9 @@ def hostile(keys=(), rest=()):
     [
         hostile([(1, -1, 0.0, 1)]),
         hostile([(1, 1 << 62, 0.0, 1)]),
+        hostile([(1, 1, 0.0, 1 << 40)]),
+        hostile([(1, 1, 0.0, 0)]),
+        hostile(rest=[(3, 0, 1.0, 0)]),
         hostile([(1, 1, float("nan"), 1)]),
         hostile([(1, 1, float("inf"), 1)]),
         hostile([(1, 1, -1.0, 1)]),
@@ -182,6 +191,34 @@ def hostile(keys=(), rest=()):
 def test_hostile_values_are_refused(content):
     with pytest.raises(InputError):
         from_bytes(content)
+
+
+def test_values_that_are_not_hostile_are_read():
+    record = from_bytes(hostile([(1, 2, 0.5, 1)], [(3, 4, 0.0, 2)]))
+    assert (record.rows, record.seconds, record.calls) == (6, 0.5, 3)
+
+
+_numbers = st.tuples(
+    st.integers(0, 1 << 39), st.floats(0, 1 << 39), st.integers(1, 1 << 39)
+) | st.tuples(st.integers(0, 9), st.floats(0, 9), st.integers(1, 3))
+
+
+@given(
+    st.dictionaries(st.integers(0, 2**64 - 1), _numbers, max_size=5),
+    st.dictionaries(st.integers(0, RANGES - 1), _numbers, max_size=5),
+    st.booleans(),
+)
+def test_whatever_is_read_can_be_planned_with(keys, rest, merges):
+    record = from_bytes(
+        hostile([(key, *n) for key, n in keys.items()], [(at, *n) for at, n in rest.items()])
+    )
+    if not record.rows or not fits_table(record.keys):
+        return
+    cost, work = cost_of(record), work_of(record, 64)
+    assert profile_of(record, 64).rows == record.rows
+    merge = FunctionCost(cost.per_call, 0.0) if merges else None
+    job = Job(Machine(8, 8), work, cost, merge, 16, 16.0, None, 200, PlanSettings())
+    assert all(0 <= way.seconds < float("inf") for way in job.ways())
 
 
 def test_another_version_is_told_apart():

@@ -49,7 +49,8 @@ class KnownCosts:
         """The result, and how it comes about."""
         memory = Memory.of(rows.sparkSession)
         job = job_name(self.name, "map", self.shown, self.function)
-        seen = None if memory is None else memory.recall(job, fingerprint(self.function))
+        by_key = self.key_hash is not None
+        seen = None if memory is None else memory.recall(job, fingerprint(self.function), by_key)
         plan = self._plan(rows, seen, memory is not None)
         place = None
         if memory is not None:

@@ -103,7 +103,7 @@ class _Remembered(NamedTuple):
 
     def recall(self) -> WorkRecord | None:
         """What an earlier run of the same function took."""
-        return self.memory.recall(self.name, self.fingerprint)
+        return self.memory.recall(self.name, self.fingerprint, by_table=True)
 
     def place(self, plan: Plan, merging: tuple[float, float]) -> RecordPlace | None:
         """Where the tasks of this run record theirs; where rows are placed, there are so many."""

@@ -41,9 +41,13 @@ class ArrowFolder:
 
     def names(self, name: str = "") -> list[str]:
         """The names in a folder, sorted; empty if there is no such folder."""
+        return sorted(self.sizes(name))
+
+    def sizes(self, name: str = "") -> dict[str, int]:
+        """The same names with their sizes in bytes; 0 for what is no file."""
         system, path = self._at(name)
         found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-        return sorted(each.base_name for each in found)
+        return {each.base_name: each.size or 0 for each in found}
 
     def read(self, name: str, most: int) -> bytes:
         """The content of a file; raises `OSError` if there is no such file within `most` bytes."""

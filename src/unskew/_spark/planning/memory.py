@@ -30,6 +30,7 @@ from unskew._spark.planning.run_records import (
     runs,
 )
 from unskew._spark.planning.work_record import WorkRecord
+from unskew._spark.routing.native import fits_table
 from unskew.errors import InputError, ParameterError, ParameterTypeError
 
 SETTING = "spark.unskew.memory"
@@ -105,16 +106,20 @@ class Memory:
             return None
         return RecordPlace(folder.path(new_run()), fingerprint, tasks, merging)
 
-    def recall(self, job: str, fingerprint: str) -> WorkRecord | None:
+    def recall(self, job: str, fingerprint: str, by_table: bool = False) -> WorkRecord | None:
         """What the last run of a job took whose tasks all finished; None if nothing is known.
 
-        Nothing is known of a function that has changed since.
+        Nothing is known of a job that has changed since. `by_table` if its keys go into the table
+        of a route: hashes do, but whoever can write here can write other numbers.
         """
         folder = self._job(job)
         try:
             record = _recalled(folder)
         except OSError as error:
             _warn_once(f"the memory {folder.folder} cannot be read: {_in_short(error)}")
+            return None
+        if record is not None and by_table and not fits_table(record.keys):
+            _warn_once(f"ignored the memory {folder.folder}: its keys are no hashes")
             return None
         if record is None or record.fingerprint == fingerprint:
             return record
@@ -147,6 +152,8 @@ def _read(folder: ArrowFolder, run: str) -> Run | None:
         _log.debug("run %s of %s is not used: %s", run, folder.folder, error)
     except InputError as error:
         _warn_once(f"ignored a run of which a file is damaged: {error}")
+    except OSError as error:
+        _warn_once(f"ignored {folder.path(run)}, which is no run: {_in_short(error)}")
     return None
 
 

@@ -25,7 +25,7 @@ _SIZES = struct.Struct("<HHHdd")
 """Bytes of the fingerprint, heavy keys, ranges that have any rest; seconds of a merge."""
 _KEY = np.dtype([("key", "<u8"), ("rows", "<i8"), ("seconds", "<f8"), ("calls", "<i8")])
 _RANGE = np.dtype([("range", "<u2"), ("rows", "<i8"), ("seconds", "<f8"), ("calls", "<i8")])
-_MOST = 1 << 48  # Rows, calls or seconds of a key: a sum of many is still a whole number.
+_MOST = 1 << 39  # Rows, calls or seconds of a key: the sum of all of a run is a whole number.
 
 KEY_BYTES = _KEY.itemsize
 """What a heavy key takes."""
@@ -100,6 +100,8 @@ def _check(heavy: NDArray[Any], rest: NDArray[Any]) -> None:
         for name in ("rows", "seconds", "calls"):
             if not ((part[name] >= 0) & (part[name] <= _MOST)).all():
                 raise InputError(f"its {name} are not within 0 and {_MOST}")
+        if ((part["calls"] == 0) & ((part["rows"] > 0) | (part["seconds"] > 0))).any():
+            raise InputError("it has rows or seconds that no call took")
     if np.unique(heavy["key"]).size != heavy.size:
         raise InputError("it names a key twice")
     if (rest["range"] >= RANGES).any() or np.unique(rest["range"]).size != rest.size:

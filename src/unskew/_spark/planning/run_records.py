@@ -22,6 +22,7 @@ MOST_BYTES = 1 << 20
 _BUDGET = 384 << 10  # Bytes of the heavy keys of all parts of a run.
 _FEWEST = 16  # Heavy keys that a part has room for, however many parts there are.
 _USUAL = 64  # Tasks, where their number is not known.
+_MOST_OF_RUN = 8 << 20  # Bytes of all parts of a run that are read, whoever wrote them.
 _AT_ONCE = 8  # Files read at a time: on an object store most of the time is spent waiting.
 
 _NOTES = struct.Struct("<iii")
@@ -107,7 +108,11 @@ def read_run(folder: ArrowFolder, run: str) -> Run | None:
     Raises `InputError`, which names the file, for a part that is damaged, and
     `IncompleteRunError` if tasks are missing.
     """
-    names = [name for name in folder.names(run) if _PART.fullmatch(name)]
+    sizes = {name: size for name, size in folder.sizes(run).items() if _PART.fullmatch(name)}
+    # One that is too large itself is named when it is read.
+    if sum(min(size, MOST_BYTES) for size in sizes.values()) > _MOST_OF_RUN:
+        raise InputError(f"{folder.path(run)}: its parts have more than {_MOST_OF_RUN} bytes")
+    names = sorted(sizes)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         parts = list(pool.map(lambda name: _read_part(folder, f"{run}/{name}"), names))
     if not parts:
@@ -115,8 +120,12 @@ def read_run(folder: ArrowFolder, run: str) -> Run | None:
     tasks = parts[0].tasks
     if tasks is None:
         return Run(_of_one_stage(parts), certain=False)
-    found = {part.partition: part.record for part in parts if part.tasks == tasks}
-    if not found.keys() >= set(range(tasks)):
+    found = {
+        part.partition: part.record
+        for part in parts
+        if part.tasks == tasks and 0 <= part.partition < tasks
+    }
+    if len(found) < tasks:
         raise IncompleteRunError(f"{len(found)} of {tasks} tasks have finished")
     return Run(WorkRecord.merged(found.values()), certain=True)
 

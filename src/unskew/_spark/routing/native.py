@@ -40,6 +40,15 @@ def is_native(routes: StaticRoutes | None) -> bool:
     return routes is not None and routes.table.owners.size <= MOST_ENTRIES
 
 
+def fits_table(keys: KeyHashes) -> bool:
+    """Whether a table can tell these keys apart; of hashes it always can."""
+    try:
+        PerfectTable.of(keys)
+    except ParameterError:
+        return False
+    return True
+
+
 def worker_expression(routes: StaticRoutes, key_hash: Column, row_hash: Column) -> Column:
     """The worker of a row as INT. `row_hash` only matters to keys that are cut."""
     if routes.arcs is None:
