@@ -15,7 +15,7 @@ import unskew
 from unskew._spark.planning import memory as module
 from unskew._spark.planning.memory import SETTING, Memory
 from unskew._spark.planning.record_bytes import to_bytes
-from unskew._spark.planning.run_records import Part, new_run, part_bytes, part_of
+from unskew._spark.planning.run_records import MOST_TASKS, Part, new_run, part_bytes, part_of
 from unskew._spark.planning.work_record import WorkRecord
 from unskew.errors import InputError, ParameterError
 
@@ -178,6 +178,33 @@ def test_a_job_takes_less_than_a_megabyte(memory):
         assert sum((Path(memory.folder) / each).stat().st_size for each in files(memory)) < 1 << 20
         memory.recall("job", "print")
     assert files(memory) == ["job/summary"]
+
+
+@pytest.mark.parametrize("parts", [1, 8, 32, 200, 2048])
+def test_runs_in_place_take_less_than_a_megabyte(memory, parts):
+    # Each of the parts has rows of many keys: all ranges are in use.
+    many = record(1, rows=100_000, keys=20_000)
+    run(memory, [many] * parts)
+    assert sum((Path(memory.folder) / each).stat().st_size for each in files(memory)) < 1 << 20
+    found = recalled(memory)
+    if parts == MOST_TASKS:
+        assert found is None
+        return
+    assert (found.rows, found.calls) == (parts * many.rows, parts * many.calls)
+    assert found.seconds == pytest.approx(parts * many.seconds)
+    if parts == 200:
+        # What tasks have less room for is level again where many of them add up.
+        mine = found.weights(8).rest + np.bincount(found.keys >> np.uint64(61), found.key_seconds)
+        assert mine.max() < 1.1 * mine.mean()
+
+
+def test_a_run_of_very_many_tasks_is_not_recorded(memory, caplog):
+    caplog.set_level("INFO", "unskew")
+    assert memory.start_run("job", "print", MOST_TASKS + 1) is None
+    assert "more than 2048 tasks" in caplog.text
+    place = memory.start_run("job", "print")
+    place.write(record(1), MOST_TASKS, 1)
+    assert files(memory) == []
 
 
 def test_a_changed_function_is_told_once(memory, caplog):

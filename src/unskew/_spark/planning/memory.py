@@ -22,6 +22,7 @@ from unskew._spark.frames.files import is_connect
 from unskew._spark.planning.record_bytes import from_bytes, to_bytes
 from unskew._spark.planning.run_records import (
     MOST_BYTES,
+    MOST_TASKS,
     IncompleteRunError,
     RecordPlace,
     Run,
@@ -98,6 +99,9 @@ class Memory:
         merging: tuple[float, float] = (0.0, 0.0),
     ) -> RecordPlace | None:
         """Where the tasks of a new run write; None if there is no writing here."""
+        if tasks is not None and tasks > MOST_TASKS:
+            _note_once(f"{job} is not remembered: it has more than {MOST_TASKS} tasks")
+            return None
         folder = self._job(job)
         try:
             folder.make()

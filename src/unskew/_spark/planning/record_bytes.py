@@ -29,6 +29,8 @@ _MOST = 1 << 39  # Rows, calls or seconds of a key: the sum of all of a run is a
 
 KEY_BYTES = _KEY.itemsize
 """What a heavy key takes."""
+RANGE_BYTES = _RANGE.itemsize
+"""What a range takes."""
 
 
 def sealed(body: bytes) -> bytes:

@@ -12,16 +12,27 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from unskew._spark.frames.arrow_files import ArrowFolder
-from unskew._spark.planning.record_bytes import KEY_BYTES, from_bytes, sealed, to_bytes, unsealed
+from unskew._spark.planning.record_bytes import (
+    KEY_BYTES,
+    RANGE_BYTES,
+    from_bytes,
+    sealed,
+    to_bytes,
+    unsealed,
+)
 from unskew._spark.planning.work_record import MOST_KEYS, WorkRecord
 from unskew.errors import InputError
 
 MOST_BYTES = 1 << 20
 """No file of a memory is larger; a larger one is not read."""
 
-_BUDGET = 384 << 10  # Bytes of the heavy keys of all parts of a run.
-_FEWEST = 16  # Heavy keys that a part has room for, however many parts there are.
+MOST_TASKS = 2048
+"""Runs of more tasks are not recorded: their parts would be mostly heads."""
+
+_BUDGET = 384 << 10  # Bytes of all parts of a run, but for their heads.
+_FEWEST = 16  # Heavy keys that a task has room for while it runs.
 _USUAL = 64  # Tasks, where their number is not known.
+_MORE = 6  # Then the sum of _BUDGET / (_MORE * number) over all tasks is about one _BUDGET.
 _MOST_OF_RUN = 8 << 20  # Bytes of all parts of a run that are read, whoever wrote them.
 _AT_ONCE = 8  # Files read at a time: on an object store most of the time is spent waiting.
 
@@ -49,14 +60,23 @@ class RecordPlace:
 
     @property
     def most_keys(self) -> int:
-        """How many keys a task names, so that all parts together stay small."""
+        """How many keys a task names while it runs."""
         share = _BUDGET // KEY_BYTES // (self.tasks or _USUAL)
         return min(max(share, _FEWEST), MOST_KEYS)
 
     def write(self, record: WorkRecord, partition: int, stage: int) -> None:
         """Write the part of one task, in place of what an earlier attempt wrote."""
-        content = part_bytes(Part(partition, stage, self.tasks, record))
+        if partition >= MOST_TASKS:
+            return
+        room = self._room(partition)
+        fitting = WorkRecord.merged([record], most=max(3 * room // 4 // KEY_BYTES, 1))
+        fitting = fitting.in_ranges_of(max(room // 4 // RANGE_BYTES, 1), partition)
+        content = part_bytes(Part(partition, stage, self.tasks, fitting))
         ArrowFolder(self.folder).replace(f"part-{partition}", content)
+
+    def _room(self, partition: int) -> int:
+        """The bytes of a part: a fair share; less and less if their number is not known."""
+        return _BUDGET // (self.tasks or max(_USUAL, _MORE * (partition + 1)))
 
 
 class Part(NamedTuple):
@@ -118,6 +138,8 @@ def read_run(folder: ArrowFolder, run: str) -> Run | None:
     if not parts:
         return None
     tasks = parts[0].tasks
+    if tasks is None and len(parts) == MOST_TASKS:
+        raise IncompleteRunError(f"only {MOST_TASKS} tasks are recorded")
     if tasks is None:
         return Run(_of_one_stage(parts), certain=False)
     found = {

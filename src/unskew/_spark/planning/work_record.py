@@ -24,6 +24,8 @@ RANGES = 1024
 
 _SHIFT = np.uint64(54)  # The upper ten bits of a hash are its range.
 
+_GOLDEN = 0.6180339887498949  # Its multiples are spread evenly over 0..1, however many there are.
+
 Measure = Literal["seconds", "rows"]
 Hashes = NDArray[np.uint64]
 Whole = NDArray[np.int64]
@@ -122,6 +124,28 @@ class WorkRecord(ArrayValue):
             made.rest_calls + sum(each.rest_calls for each in records),
             fingerprints.pop() if len(fingerprints) == 1 else "",
             max(each.merging for each in records),
+        )
+
+    def in_ranges_of(self, most: int, turn: int) -> WorkRecord:
+        """With so many ranges in use at most: neighbours are added up in one of them.
+
+        It is another one each turn, so that many such records add up to level neighbours.
+        """
+        if np.count_nonzero(self.rest_calls) <= most:
+            return self
+        width = RANGES >> (most.bit_length() - 1)
+        place = int(turn * _GOLDEN % 1 * width)
+
+        def added(values: NDArray[Any]) -> NDArray[Any]:
+            sums = np.zeros_like(values)
+            sums[place::width] = values.reshape(-1, width).sum(axis=1)
+            return sums
+
+        return replace(
+            self,
+            rest_rows=added(self.rest_rows),
+            rest_seconds=added(self.rest_seconds),
+            rest_calls=added(self.rest_calls),
         )
 
     @classmethod
