@@ -347,6 +347,17 @@ def test_a_job_that_is_remembered_needs_neither_pilot_nor_pass(rows, reference, 
         unskew.remember(None)
 
 
+@pytest.mark.parametrize("asked", [{"scheme": "kg"}, {"capacities": [1.0, 2.0]}])
+def test_what_nobody_recalls_is_not_recorded(rows, tmp_path, asked):
+    unskew.remember(tmp_path / "memory")
+    try:
+        grouped = unskew.groupBy(rows, "key", workers=2, name="nightly", **asked)
+        grouped.applyInArrow(summed, SCHEMA).collect()
+    finally:
+        unskew.remember(None)
+    assert not list((tmp_path).rglob("*"))
+
+
 def test_aggregates_in_python_are_remembered(rows, tmp_path, caplog):
     caplog.set_level(logging.INFO, "unskew")
 

@@ -43,14 +43,14 @@ def decided(
     request: RoutingRequest, call: UserCall | FoldCall, merge: GroupCall | None, hints: CostHints
 ) -> Decided:
     """The plan that is asked for, or the quickest way by forecast."""
-    job = _Remembered.of(request, call, merge, hints)
     if request.scheme != "auto" or request.settings.capacities is not None:
-        plan, by_spark, merging = Decision(request.plan())
-    else:
-        record = job.recall() if job else None
-        plan, by_spark, merging = _weighed(request, call, merge, hints, record)
-        # What is to be remembered is measured once, in bulk.
-        by_spark = by_spark and (job is None or record is not None)
+        # Nothing is recorded that nobody recalls: only "auto" puts runs together.
+        return Decided(request.plan(), None, False)
+    job = _Remembered.of(request, call, merge, hints)
+    record = job.recall() if job else None
+    plan, by_spark, merging = _weighed(request, call, merge, hints, record)
+    # What is to be remembered is measured once, in bulk.
+    by_spark = by_spark and (job is None or record is not None)
     place = job.place(plan, merging) if job and not by_spark else None
     return Decided(plan, place, by_spark)
 
