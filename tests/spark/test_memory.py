@@ -213,7 +213,7 @@ def test_a_changed_function_is_told_once(memory, caplog):
     for _ in range(2):
         assert memory.recall("job", "other") is None
     assert [each.getMessage() for each in caplog.records] == [
-        "the function of job has changed since its recorded run, which is not used"
+        "job has changed since its recorded run, which is not used"
     ]
 
 

@@ -7,6 +7,7 @@ import re
 import time
 import uuid
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -343,6 +344,37 @@ def test_a_job_that_is_remembered_needs_neither_pilot_nor_pass(rows, reference, 
         second = run()
         assert len(list(marks.iterdir())) == before
         assert_same_result(second, reference)
+    finally:
+        unskew.remember(None)
+
+
+def test_another_job_of_the_same_name_is_not_taken_for_this_one(rows, tmp_path, caplog):
+    caplog.set_level(logging.INFO, "unskew")
+
+    def apply(key="key", function=summed, merge=None):
+        keyed = unskew.groupBy(rows, key, name="nightly", workers=2)
+        return keyed.applyInArrow(function, SCHEMA, merge=merge)
+
+    def added_otherwise(parts):
+        return added(parts).slice(0)
+
+    jobs = (
+        partial(apply),
+        partial(apply, key="id"),
+        partial(apply, merge=added),
+        partial(apply, merge=added_otherwise),
+        lambda: unskew.groupBy(rows, "key", name="nightly").agg(most=unskew.top_k("id", 1)),
+    )
+    unskew.remember(tmp_path / "memory")
+    try:
+        apply().collect()
+        for job in jobs[1:]:
+            caplog.clear()
+            job()
+            assert "an earlier run" not in caplog.text
+        caplog.clear()
+        apply()
+        assert "an earlier run" in caplog.text
     finally:
         unskew.remember(None)
 

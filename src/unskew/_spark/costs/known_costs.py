@@ -50,12 +50,14 @@ class KnownCosts:
         memory = Memory.of(rows.sparkSession)
         job = job_name(self.name, "map", self.shown, self.function)
         by_key = self.key_hash is not None
-        seen = None if memory is None else memory.recall(job, fingerprint(self.function), by_key)
+        # What is a cost in one job may be a key in another of the same name.
+        mark = fingerprint(["map", self.form, *self.shown, by_key, self.function])
+        seen = None if memory is None else memory.recall(job, mark, by_key)
         plan = self._plan(rows, seen, memory is not None)
         place = None
         if memory is not None:
             tasks = plan.way.tasks if plan.way.chunks else None
-            place = memory.start_run(job, fingerprint(self.function), tasks)
+            place = memory.start_run(job, mark, tasks)
         return self._mapped(rows, plan, place), plan
 
     def _plan(self, rows: DataFrame, seen: WorkRecord | None, remembers: bool) -> MapPlan:

@@ -89,17 +89,18 @@ class _Remembered(NamedTuple):
         memory = Memory.of(request.rows.sparkSession)
         if memory is None or not request.key.fields:
             return None
+        names, kinds = request.key.names, [each.dataType.json() for each in request.key.fields]
         if isinstance(call, FoldCall):
             # Without the places in memory that objects may show.
             aggregates = call.states.aggregates
             what = re.sub(r" at 0x\w+", "", " ".join(map(repr, aggregates)))
             added = [type(each).add for each in aggregates]
-            name = job_name(hints.name, f"agg {what}", request.key.names, None)
-            return cls(memory, name, fingerprint([what, added]))
+            name = job_name(hints.name, f"agg {what}", names, None)
+            return cls(memory, name, fingerprint(["agg", *names, *kinds, what, added]))
         verb = "whole" if merge is None else "merged"
-        function = call.function
-        name = job_name(hints.name, verb, request.key.names, function)
-        return cls(memory, name, fingerprint(function))
+        name = job_name(hints.name, verb, names, call.function)
+        functions = [call.function, getattr(merge, "function", None)]
+        return cls(memory, name, fingerprint([verb, call.kind, *names, *kinds, functions]))
 
     def recall(self) -> WorkRecord | None:
         """What an earlier run of the same function took."""

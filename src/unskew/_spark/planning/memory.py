@@ -127,7 +127,7 @@ class Memory:
             return None
         if record is None or record.fingerprint == fingerprint:
             return record
-        _note_once(f"the function of {job} has changed since its recorded run, which is not used")
+        _note_once(f"{job} has changed since its recorded run, which is not used")
         return None
 
     def _job(self, job: str) -> ArrowFolder:

@@ -52,7 +52,7 @@ class RecordPlace:
     folder: str
     """Of the run."""
     fingerprint: str
-    """Of the function."""
+    """Of the job: what it does by which key."""
     tasks: int | None = None
     """How many tasks the run has; None if Spark may choose."""
     merging: tuple[float, float] = (0.0, 0.0)

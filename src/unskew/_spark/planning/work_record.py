@@ -63,7 +63,7 @@ class WorkRecord(ArrayValue):
     rest_seconds: Floats
     rest_calls: Whole
     fingerprint: str = ""
-    """Of the function; empty if unknown, or if functions differed."""
+    """Of the job; empty if unknown, or if jobs differed."""
     merging: tuple[float, float] = (0.0, 0.0)
     """Seconds of a merge, for a key and for each partial result of it; 0 if unknown."""
 
