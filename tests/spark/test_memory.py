@@ -13,6 +13,7 @@ import pytest
 
 import unskew
 from unskew._spark.planning import memory as module
+from unskew._spark.planning import notices
 from unskew._spark.planning.memory import SETTING, Memory
 from unskew._spark.planning.record_bytes import to_bytes
 from unskew._spark.planning.run_records import MOST_TASKS, Part, new_run, part_bytes, part_of
@@ -125,14 +126,16 @@ def test_a_drop_in_rows_counts_when_it_repeats(memory):
     assert files(memory) == ["job/summary"]
 
 
-def test_drift_of_the_keys_is_told(memory, caplog):
+def test_drift_of_the_keys_is_told(memory, caplog, monkeypatch, capsys):
     caplog.set_level("INFO", "unskew")
+    monkeypatch.setattr(notices, "_is_interactive", lambda: True)
     for seed in (1, 1, 2):
         run(memory, [record(seed)])
-        recalled(memory)
-    assert [each.getMessage().split(": ")[1] for each in caplog.records] == [
-        "100 % of the work was with other keys than in the run before; the last counts"
-    ]
+        drift = recalled(memory).drift
+    told = "100% of the work was with other keys than in the run before; the last counts"
+    assert [each.getMessage().split(": ")[1] for each in caplog.records] == [told]
+    assert capsys.readouterr().out.count(told) == 1
+    assert drift == recalled(memory).drift == 1.0
 
 
 def test_drift_is_the_share_of_work_that_moved():

@@ -9,6 +9,7 @@ import uuid
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +21,15 @@ from pyspark.sql import functions as F
 from tests.effort import few_jobs
 
 import unskew
+from unskew._spark.engine.deciding import _Remembered
 from unskew._spark.frames.physical_plan import physical_plan
 from unskew._spark.planning import side_jobs
 from unskew._spark.planning.notices import _plans
 from unskew._spark.planning.side_jobs import BUDGET
+from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
 from unskew.errors import NeedError, ParameterError
+from unskew.hashing import hash_ids
 from unskew.partitioners import RoutingTable
 from unskew.testing import assert_same_result
 
@@ -346,6 +350,34 @@ def test_a_job_that_is_remembered_needs_neither_pilot_nor_pass(rows, reference, 
         assert_same_result(second, reference)
     finally:
         unskew.remember(None)
+
+
+@pytest.mark.parametrize("drift", [0.3, 0.4])
+def test_keys_that_change_from_run_to_run_are_counted_anew(rows, reference, drift, monkeypatch):
+    yesterday = hash_ids(np.arange(8))
+    seconds = np.array([50.0, *[1.0] * 7])
+    record = WorkRecord.of(yesterday, np.full(8, 75), seconds)
+    found = replace(record, drift=drift)
+    monkeypatch.setattr(_Remembered, "of", lambda *_: Kept(found))
+    grouped = unskew.groupBy(rows, "key", workers=3)
+    made = grouped.applyInArrow(summed, SCHEMA)
+    plan = _plans[made]
+    assert ("an earlier run" in plan.statistics) == (drift < 1 / 3)
+    named = set(np.array(getattr(plan.partitioner, "keys", [])).tolist())
+    assert bool(named & set(yesterday.tolist())) == (drift < 1 / 3)
+    assert_same_result(made, reference)
+
+
+class Kept(NamedTuple):
+    """A job that is remembered, and not recorded."""
+
+    record: WorkRecord
+
+    def recall(self):
+        return self.record
+
+    def place(self, plan, merging):
+        return None
 
 
 def test_another_job_of_the_same_name_is_not_taken_for_this_one(rows, tmp_path, caplog):

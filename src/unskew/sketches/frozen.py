@@ -40,4 +40,4 @@ class ArrayValue:
 
 
 def _contents(value: Any) -> list[Any]:
-    return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    return [getattr(value, each.name) for each in dataclasses.fields(value) if each.compare]

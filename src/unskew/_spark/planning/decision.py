@@ -37,6 +37,9 @@ from unskew.sketches.hash_ranges import in_ranges
 NEAR = 1.15
 """A way this near to what statistics could make possible is taken without them: forecasts of two
 ways differ by as much from what they take."""
+DRIFTED = 1 / 3
+"""If so much of the work was with other keys than in the run before, they will have changed again:
+they are counted anew, or a way is taken that depends on none."""
 RANGES = 64
 """Into how many ranges of hashes the pass sorts the keys."""
 
@@ -94,7 +97,7 @@ class Question:
         session = request.rows.sparkSession
         machine, source = Machine.of(session), Input.of(request.rows)
         if self.record is not None and self.record.rows:
-            return self._from_record(machine, source, self.record)
+            return self._from_record(machine, source, self.record, Allowance(session))
         if not source.cheap:
             return self._without_statistics(machine, source, COSTLY)
         allowance = Allowance(session)
@@ -146,13 +149,19 @@ class Question:
         least = level + moved + job.stage.python(job.work.rows, job.machine.slots) + asking
         return best.seconds <= NEAR * least
 
-    def _from_record(self, machine: Machine, source: Input, record: WorkRecord) -> Decision:
+    def _from_record(
+        self, machine: Machine, source: Input, record: WorkRecord, allowance: Allowance
+    ) -> Decision:
         cost = cost_of(record)
         known = FunctionCost(*record.merging) if any(record.merging) else None
         found = Pilot(cost, known or self._usual_merge(cost), None)
-        profile = profile_of(record, RANGES)
         job = self._job(machine, source, found, work_of(record, RANGES))
-        return self._best(job, found, profile)
+        if record.drift <= DRIFTED:
+            return self._best(job, found, profile_of(record, RANGES))
+        best = simplest(list(job.unplanned()))
+        if not source.cheap or self._settles(best, job):
+            return self._planned(best, [best], found, "an earlier run, of which keys have changed")
+        return self._from_statistics(machine, source, found, best, allowance)
 
     def _usual_merge(self, cost: FunctionCost) -> FunctionCost | None:
         """What a merge is taken to cost that nobody has timed: as much as an empty call."""

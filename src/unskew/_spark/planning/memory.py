@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from unskew._spark.frames.arrow_files import ArrowFolder
 from unskew._spark.frames.files import is_connect
+from unskew._spark.planning.notices import tell
 from unskew._spark.planning.record_bytes import from_bytes, to_bytes
 from unskew._spark.planning.run_records import (
     MOST_BYTES,
@@ -142,9 +143,9 @@ def _recalled(folder: ArrowFolder) -> WorkRecord | None:
     for place, (run, read) in enumerate(found):
         before = found[place + 1][1].record if place + 1 < len(found) else summary
         if read.certain or before is None or read.record.rows >= _DROP * before.rows:
-            _put_together(folder, read.record, [each for each in pending if each <= run])
-            _note_drift(folder, read.record, before)
-            return read.record
+            record = replace(read.record, drift=_drift(folder, read.record, before))
+            _put_together(folder, record, [each for each in pending if each <= run])
+            return record
     _removed(folder, pending[_PENDING:])
     return summary
 
@@ -180,14 +181,15 @@ def _put_together(folder: ArrowFolder, record: WorkRecord, done: list[str]) -> N
     _removed(folder, done)
 
 
-def _note_drift(folder: ArrowFolder, record: WorkRecord, before: WorkRecord | None) -> None:
+def _drift(folder: ArrowFolder, record: WorkRecord, before: WorkRecord | None) -> float:
+    """Which share of the work has other keys than before; the user is told if it is much."""
     drift = 0.0 if before is None else record.drift_from(before)
     if drift >= _DRIFT:
-        _log.info(
-            "%s: %.0f %% of the work was with other keys than in the run before; the last counts",
-            folder.folder,
-            100 * drift,
+        tell(
+            f"{folder.folder}: {drift:.0%} of the work was with other keys than in the run before; "
+            "the last counts"
         )
+    return drift
 
 
 def _removed(folder: ArrowFolder, names: list[str]) -> None:
@@ -221,4 +223,4 @@ def _warn_once(message: str) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _note_once(message: str) -> None:
-    _log.info(message)
+    tell(message)

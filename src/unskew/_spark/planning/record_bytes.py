@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from unskew._spark.planning.work_record import MOST_KEYS, RANGES, WorkRecord
 from unskew.errors import InputError
 
-VERSION = 2
+VERSION = 3
 """Raised whenever an older unskew could misread what is written."""
 
 _MAGIC = b"unskew work record"
 _SEAL = struct.Struct(f"<{len(_MAGIC)}sHI32s")
-_SIZES = struct.Struct("<HHHdd")
-"""Bytes of the fingerprint, heavy keys, ranges that have any rest; seconds of a merge."""
+_SIZES = struct.Struct("<HHHddd")
+"""Bytes of the fingerprint, heavy keys, ranges that have any rest; seconds of a merge; drift."""
 _KEY = np.dtype([("key", "<u8"), ("rows", "<i8"), ("seconds", "<f8"), ("calls", "<i8")])
 _RANGE = np.dtype([("range", "<u2"), ("rows", "<i8"), ("seconds", "<f8"), ("calls", "<i8")])
 _MOST = 1 << 39  # Rows, calls or seconds of a key: the sum of all of a run is a whole number.
@@ -65,7 +65,7 @@ def to_bytes(record: WorkRecord) -> bytes:
     rest["range"] = used
     rest["rows"], rest["seconds"] = record.rest_rows[used], record.rest_seconds[used]
     rest["calls"] = record.rest_calls[used]
-    sizes = _SIZES.pack(len(fingerprint), keys.size, rest.size, *record.merging)
+    sizes = _SIZES.pack(len(fingerprint), keys.size, rest.size, *record.merging, record.drift)
     return sealed(sizes + fingerprint + keys.tobytes() + rest.tobytes())
 
 
@@ -74,7 +74,7 @@ def from_bytes(content: bytes) -> WorkRecord:
     body = unsealed(content)
     if len(body) < _SIZES.size:
         raise InputError("it is too short for a record")
-    length, keys, ranges, *merging = _SIZES.unpack_from(body)
+    length, keys, ranges, *merging, drift = _SIZES.unpack_from(body)
     start = _SIZES.size + length
     between = start + keys * _KEY.itemsize
     if len(body) != between + ranges * _RANGE.itemsize or keys > MOST_KEYS or ranges > RANGES:
@@ -84,6 +84,8 @@ def from_bytes(content: bytes) -> WorkRecord:
     _check(heavy, rest)
     if not all(0 <= seconds <= _MOST for seconds in merging):
         raise InputError(f"its merges take {merging} seconds")
+    if not 0 <= drift <= 2:
+        raise InputError(f"its drift is {drift}")
     return WorkRecord(
         heavy["key"],
         heavy["rows"],
@@ -94,6 +96,7 @@ def from_bytes(content: bytes) -> WorkRecord:
         _spread(rest, "calls"),
         body[_SIZES.size : start].decode(errors="replace"),
         (merging[0], merging[1]),
+        drift,
     )
 
 

@@ -7,7 +7,7 @@ key grouping gives each worker a range of it, so that ranges add up to the worke
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -66,6 +66,8 @@ class WorkRecord(ArrayValue):
     """Of the job; empty if unknown, or if jobs differed."""
     merging: tuple[float, float] = (0.0, 0.0)
     """Seconds of a merge, for a key and for each partial result of it; 0 if unknown."""
+    drift: float = field(default=0.0, compare=False)
+    """Which share of the work had other keys in the run before; 0 if there was none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", frozen(self.keys, np.uint64))
