@@ -122,6 +122,15 @@ def test_keys_that_must_stay_whole_get_a_table_where_it_levels():
     assert set(names) == {"plain", "hash", "routing-table"}
 
 
+@pytest.mark.parametrize("merges", [True, False])
+def test_planned_ways_are_weighed_with_more_tasks_than_slots_too(merges):
+    made = job(zipf(200_000, 2000, 0.8), FunctionCost(100e-6, 200e-6), merges)
+    name = "planned-split" if merges else "routing-table"
+    assert {way.tasks for way in made.ways() if way.name == name} == {8, 32}
+    asked = replace(made, workers=5)
+    assert [way.tasks for way in asked.ways() if way.name == name] == [5]
+
+
 @pytest.mark.parametrize(("rows", "by_spark"), [(100, False), (100_000, True)])
 def test_few_large_groups_of_pandas_go_by_sparks_own_call(rows, by_spark):
     made = job(np.full(20, float(rows)), FunctionCost(300e-6, 0.0), merges=False)

@@ -88,9 +88,9 @@ class Job:
     def _planned(self) -> Iterator[Way]:
         """Those made from the frequencies of keys."""
         if self.merge is None:
-            yield self._table(self._counts[0])
+            yield from map(self._table, self._counts)
         else:
-            yield self._split(self._counts[0])
+            yield from map(self._split, self._counts)
             yield self._merged_by_table(self._counts[0])
 
     def unplanned(self) -> Iterator[Way]:
