@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unskew._spark.diagnosis.state import diagnose_state
     from unskew._spark.planning.join import JoinPlan
     from unskew._spark.planning.memory import remember
-    from unskew._spark.planning.notices import explain, verbose
+    from unskew._spark.planning.notices import explain, plan_of, verbose
     from unskew._spark.planning.plan import Plan
     from unskew._spark.planning.request import plan
     from unskew._spark.verbs.group_by import groupBy
@@ -50,6 +50,7 @@ _HOMES = {
     "mapInPandas": "unskew._spark.verbs.map",
     "plan": "unskew._spark.planning.request",
     "plan_join": "unskew._spark.verbs.join",
+    "plan_of": "unskew._spark.planning.notices",
     "remember": "unskew._spark.planning.memory",
     "repartition": "unskew._spark.verbs.repartition",
     "verbose": "unskew._spark.planning.notices",
@@ -79,6 +80,7 @@ __all__ = [
     "min",
     "plan",
     "plan_join",
+    "plan_of",
     "quantiles",
     "remember",
     "repartition",

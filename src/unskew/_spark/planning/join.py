@@ -50,7 +50,7 @@ class JoinPlan:
     max_over_mean: float | None = None
     """The expected max/mean of the work (rows read and pairs written); None if not measured."""
     ways: tuple[WayForecast, ...] = ()
-    """What was weighed, the quickest first; empty if the user named a scheme."""
+    """What was weighed, the one that is taken first; empty if the user named a scheme."""
     statistics: str = "none"
     """What the forecasts are based on."""
     names: KeyNames | None = field(default=None, compare=False, repr=False)
@@ -70,6 +70,11 @@ class JoinPlan:
             if side.to == "all":
                 return f"{COPY} {name}"
         return self.left.route.partitioner.scheme
+
+    @property
+    def forecast_seconds(self) -> float | None:
+        """How long the join is expected to take in its way; None if no ways were weighed."""
+        return self.ways[0].seconds if self.ways else None
 
     def explain(self) -> None:
         """Print the scheme, the reason, the ways that were weighed and the routing of hot keys.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import logging
 import sys
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame
@@ -62,18 +62,35 @@ def explain(result: DataFrame) -> None:
     result : DataFrame
         What the verb returned, as it is: another DataFrame made of it has no plan of its own.
     """
+    plan_of(result).explain()
+    seconds = run_seconds(result)
+    if seconds is not None:
+        print(f"took      {seconds:.2f} s when it ran")
+
+
+def plan_of(result: DataFrame) -> Any:
+    """The plan behind a DataFrame that a verb of unskew returned: what `explain` prints.
+
+    Parameters
+    ----------
+    result : DataFrame
+        What the verb returned, as it is: another DataFrame made of it has no plan of its own.
+
+    Returns
+    -------
+    Plan, JoinPlan or MapPlan
+        With `explain()`, the reason `why`, and the `ways` that were weighed.
+    """
     if not isinstance(result, DataFrame):
         raise ParameterTypeError("result", result, "a DataFrame that a verb of unskew returned")
     plan = _plans.get(result)
     if plan is None:
         raise ParameterError(
-            "this DataFrame has no plan of unskew's; give what groupBy(...).applyInArrow, "
-            "applyInPandas, mapInArrow or join returned, before anything is done with it"
+            "this DataFrame has no plan of unskew's; give what a verb returned (groupBy(...).agg, "
+            "applyInArrow, applyInPandas; cogroup, join, repartition, mapInArrow, mapInPandas), "
+            "before anything is done with it"
         )
-    plan.explain()
-    seconds = run_seconds(result)
-    if seconds is not None:
-        print(f"took      {seconds:.2f} s when it ran")
+    return plan
 
 
 def explained(result: DataFrame, plan: Explained) -> DataFrame:

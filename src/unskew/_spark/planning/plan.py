@@ -48,7 +48,7 @@ class Plan:
     statistics: str = "none"
     """How the frequencies were measured."""
     ways: tuple[WayForecast, ...] = ()
-    """What was weighed, the quickest first; empty if the user named a scheme."""
+    """What was weighed, the one that is taken first; empty if the user named a scheme."""
     hot: HotKey | None = None
     """The key that decides how long all takes, if it has to stay whole."""
     names: KeyNames | None = field(default=None, compare=False, repr=False)
@@ -73,6 +73,11 @@ class Plan:
     def plain(self) -> bool:
         """Whether plain Spark is as good: verbs then leave the work to it."""
         return self.route.plain
+
+    @property
+    def forecast_seconds(self) -> float | None:
+        """How long the job is expected to take in its way; None if no ways were weighed."""
+        return self.ways[0].seconds if self.ways else None
 
     def apply(self, rows: DataFrame) -> DataFrame:
         """Place each row on its worker's partition; the columns stay as they are."""
@@ -110,7 +115,7 @@ class Plan:
         return self._text(None)
 
     def _text(self, names: KeyNames | None) -> str:
-        keys = ", ".join(self.key)
+        keys = ", ".join(self.key) or "no key"
         lines = [f"scheme    {self.route.name} for {self.need.value} work by {keys}"]
         lines.append(f"reason    {self.why}")
         lines.extend(weighed_lines(self.ways))

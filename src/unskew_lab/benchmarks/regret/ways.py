@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ class JobWays:
     """The other side, of a join."""
     memory: Path
     """Where "auto" remembers the job's runs."""
+    forecasts: list[float | None] = field(default_factory=list)
+    """What the plans of the runs of "auto" without memory expected, in their order."""
 
     @classmethod
     def of(cls, job: Job, inputs: Inputs) -> JobWays:
@@ -57,7 +59,8 @@ class JobWays:
             Way(f"{scheme}", partial(self._run, partial(self._ours, scheme), {}))
             for scheme in SCHEMES[self.job.kind]
         ]
-        return [*plain, *named, Way(AUTO, self._auto, True), Way(MEMORY, self._remembering, True)]
+        auto = partial(self._auto, self.forecasts)
+        return [*plain, *named, Way(AUTO, auto, True), Way(MEMORY, self._remembering, True)]
 
     def learn(self) -> None:
         """Let "auto" remember the earlier runs, where the library has a memory."""
@@ -66,22 +69,11 @@ class JobWays:
                 self._remembering()
 
     def forecast_seconds(self) -> float | None:
-        """What the plan of "auto" expects, where plans say it."""
-        kind = unskew.Plan if self.table is None else unskew.JoinPlan
-        if not hasattr(kind, "forecast_seconds"):
-            return None
-        plan: Any
-        if self.table is None:
-            need = "whole-key" if self.job.kind == "whole-key" else "mergeable"
-            plan = unskew.plan(self.rows, "key", need=need, **self._named(unskew.plan))
-        else:
-            named = self._named(unskew.plan_join)
-            plan = unskew.plan_join(self.rows, self.table, "key", **named)
-        seconds: float | None = plan.forecast_seconds
-        return seconds
+        """What the plan of the latest run of "auto" expected, where plans say it."""
+        return self.forecasts[-1] if self.forecasts else None
 
-    def _auto(self) -> object:
-        return self._run(partial(self._ours, "auto"), {})
+    def _auto(self, forecasts: list[float | None] | None = None) -> object:
+        return self._run(partial(self._ours, "auto", forecasts), {})
 
     def _remembering(self) -> object:
         if not hasattr(unskew, "remember"):
@@ -92,11 +84,18 @@ class JobWays:
         finally:
             unskew.remember(None)
 
-    def _ours(self, scheme: str) -> DataFrame:
+    def _ours(self, scheme: str, forecasts: list[float | None] | None = None) -> DataFrame:
+        """The result; what its plan expects is added to `forecasts`."""
+        made = self._made(scheme)
+        if forecasts is not None and hasattr(unskew, "plan_of"):
+            forecasts.append(unskew.plan_of(made).forecast_seconds)
+        return made if self.table is None else joined(self.job, made)
+
+    def _made(self, scheme: str) -> DataFrame:
         job, rows = self.job, self.rows
         if self.table is not None:
             named = self._named(unskew.join)
-            return joined(job, unskew.join(rows, self.table, "key", scheme=scheme, **named))
+            return unskew.join(rows, self.table, "key", scheme=scheme, **named)
         grouped = unskew.groupBy(rows, "key", scheme=scheme, **self._named(unskew.groupBy))
         if job.kind == "aggregate":
             if job.cost:
