@@ -63,6 +63,13 @@ def reference(rows):
     return rows.groupBy("key").applyInArrow(summed, SCHEMA)
 
 
+@pytest.fixture
+def no_broadcast(spark):
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    yield
+    spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
 @pytest.mark.parametrize("way", MERGING)
 def test_merged_results_are_those_of_whole_groups(rows, reference, way):
     grouped = unskew.groupBy(rows, "key", scheme=way, workers=3)
@@ -450,6 +457,31 @@ def test_explain_shows_the_ways_that_were_weighed(rows, capsys):
     assert "took" not in shown
     with pytest.raises(ParameterError, match="no plan of unskew's"):
         unskew.explain(rows)
+
+
+def test_every_verb_tells_its_plan(rows, capsys, no_broadcast):
+    grouped = unskew.groupBy(rows, "key", workers=2)
+    ways = {
+        "in Python": grouped.agg(most=unskew.top_k("id", 1)),
+        "without a key": unskew.groupBy(rows).agg(most=unskew.top_k("id", 1)),
+        "by Spark": grouped.agg(n=unskew.count()),
+        "placed": unskew.groupBy(rows, "key", scheme="kg").agg(n=unskew.count()),
+        "whole": unskew.groupBy(rows, "key", scheme="kg").agg(F.max_by("id", "id")),
+        "repartition": unskew.repartition(rows, "key", 2),
+        "ring": unskew.repartition(rows, "key", 2, scheme="ring"),
+        "join": unskew.join(rows, rows, "key"),
+        "cogroup": grouped.cogroup(unskew.groupBy(rows, "key")).applyInArrow(paired, SCHEMA),
+        "map": unskew.mapInArrow(rows, lambda batches: batches, rows.schema, cost="id"),
+    }
+    capsys.readouterr()
+    for result in ways.values():
+        unskew.explain(result)
+        shown = capsys.readouterr().out
+        assert re.match("scheme    .*\nreason    ", shown)
+        assert unskew.plan_of(result).why in shown
+    assert unskew.plan_of(ways["in Python"]).forecast_seconds > 0
+    assert unskew.plan_of(ways["join"]).forecast_seconds > 0
+    assert unskew.plan_of(ways["ring"]).forecast_seconds is None
 
 
 @pytest.mark.classic("Spark Connect does not tell of its queries")

@@ -22,6 +22,8 @@ from unskew._spark.engine.state_calls import FinishCall, FoldCall, state_schema
 from unskew._spark.frames.grouping import aggregate_by, keys_are_shown, shown
 from unskew._spark.frames.keys import column, contains
 from unskew._spark.planning.cost_model import CostHints
+from unskew._spark.planning.notices import explained
+from unskew._spark.planning.own_call import NO_KEY
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import IN_PLACE
@@ -42,25 +44,27 @@ def aggregated(
         return _in_python(plan, request, hints)
     scheme = request.scheme.route.name if isinstance(request.scheme, Plan) else request.scheme
     if scheme in ("auto", IN_PLACE) or not plan.key:
-        request.left_to_spark("it combines these aggregates before the shuffle")
-        return _named(rows.groupBy(*plan.keys).agg(*plan.whole()), request)
+        made = request.left_to_spark("it combines these aggregates before the shuffle")
+        return explained(_named(rows.groupBy(*plan.keys).agg(*plan.whole()), request), made)
     if plan.has_columns:
         # They cannot be split into partial aggregates: all rows of a key must be in one place.
         results = rows.groupBy(*plan.keys).agg(*plan.whole()).columns
-        route = request.needing(Need.WHOLE_KEY).plan().route
-        placed, worker = route.place(rows, key, beside=results)
-        return _named(placed.groupBy(worker, *plan.keys).agg(*plan.whole()).drop(worker), request)
-    placed, worker = request.plan().route.place(rows, key)
+        made = request.needing(Need.WHOLE_KEY).plan()
+        placed, worker = made.route.place(rows, key, beside=results)
+        done = placed.groupBy(worker, *plan.keys).agg(*plan.whole()).drop(worker)
+        return explained(_named(done, request), made)
+    made = request.plan()
+    placed, worker = made.route.place(rows, key)
     partial = aggregate_by(placed, [F.col(worker), *plan.keys], *plan.partials())
-    return _named(partial.groupBy(*plan.keys).agg(*plan.merged()), request)
+    return explained(_named(partial.groupBy(*plan.keys).agg(*plan.merged()), request), made)
 
 
 def _in_python(plan: AggregationPlan, request: RoutingRequest, hints: CostHints) -> DataFrame:
     if not plan.key:
-        return _by_spark(plan, request)
+        return explained(_by_spark(plan, request), request.left_to_spark(NO_KEY))
     if any(contains(field.dataType, YearMonthIntervalType) for field in request.key.fields):
-        request.left_to_spark("Arrow has no intervals of years and months, the key's type")
-        return _by_spark(plan, request)
+        made = request.left_to_spark("Arrow has no intervals of years and months, the key's type")
+        return explained(_by_spark(plan, request), made)
     states, settings = plan.states(), WorkerSettings.of(plan.rows)
     schema = state_schema(request.key, states)
     fold = FoldCall(states, tuple(range(len(states.columns))), schema, settings)
@@ -70,10 +74,10 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest, hints: CostHints)
     done = merge_in_bulk(slim, decision.plan.route, fold, finish, decision.place)
     results = plan.results(column("results"))
     if not keys_are_shown(plan.rows):
-        return done.select(*results)
+        return explained(done.select(*results), decision.plan)
     key = enumerate(zip(request.key.names, request.key.fields, strict=True))
     keys = [shown(column(f"k{n}"), field.dataType).alias(name) for n, (name, field) in key]
-    return done.select(*keys, *results)
+    return explained(done.select(*keys, *results), decision.plan)
 
 
 def _by_spark(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from unskew._spark.planning.notices import explained
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.routing.route import IN_PLACE
@@ -51,7 +52,7 @@ def repartition(
     )
     if request.scheme == IN_PLACE:
         raise ParameterError(f"scheme={IN_PLACE!r} moves no row; name a scheme that places them")
-    route = request.plan().route
-    if route.plain:
-        return rows.repartition(request.workers, *request.key.columns)
-    return route.repartition(rows, request.key)
+    plan = request.plan()
+    if plan.plain:
+        return explained(rows.repartition(request.workers, *request.key.columns), plan)
+    return explained(plan.route.repartition(rows, request.key), plan)
