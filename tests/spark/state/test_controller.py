@@ -20,6 +20,7 @@ from unskew._spark.stateful.controller import (
 )
 from unskew._spark.stateful.reports import WorkerReport
 from unskew._spark.stateful.state_files import StateFile
+from unskew._spark.stateful.stored_state import last_commit
 from unskew._spark.stateful.worker_step import Touched
 from unskew.errors import ParameterError, StateError, UnknownNameError
 from unskew.partitioners import RoutingTable
@@ -281,6 +282,25 @@ def test_the_files_of_a_commit_are_checked_once():
     log.write(dataclasses.replace(commit(), batch=5))
     assert log.last().batch == 5
     assert len(checked) == 3
+
+
+def test_a_reader_takes_a_newer_commit_where_a_query_removes_the_files_of_its_own():
+    older, newer = (dataclasses.replace(commit(), batch=batch).to_bytes() for batch in (4, 5))
+
+    class Running(Folder):
+        def checksum(self, name):
+            if f"commits/{4:012d}.json" in self.content:
+                self.content = {f"commits/{5:012d}.json": newer}
+                raise DamagedFileError("compacted away")
+            return super().checksum(name)
+
+    class Damaged(Folder):
+        def checksum(self, name):
+            raise DamagedFileError("gone")
+
+    assert last_commit(Running({f"commits/{4:012d}.json": older})).batch == 5
+    with pytest.raises(StateError, match="every commit"):
+        last_commit(Damaged({f"commits/{4:012d}.json": older}))
 
 
 def test_state_without_commits_is_not_removed():

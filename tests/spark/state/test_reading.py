@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 
 import numpy as np
@@ -14,6 +15,7 @@ from unskew._spark.stateful.commits import Commit
 from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.state_files import Storage
 from unskew._spark.stateful.state_tables import table_of
+from unskew._spark.stateful.stored_state import stored_state
 from unskew.errors import StateError
 from unskew.partitioners import RoutingTable
 from unskew.streaming import read_state
@@ -21,7 +23,7 @@ from unskew.streaming import read_state
 pytestmark = [pytest.mark.spark, CLASSIC]
 
 
-def test_state_that_moves_is_counted_by_worker(spark, tmp_path, caplog):
+def test_state_that_moves_is_counted_by_worker(spark, tmp_path, caplog, monkeypatch):
     key, state = (StructType.fromDDL(each) for each in ("k string", "n int"))
     schema = StateSchema(("k",), key, state, state)
     storage = Storage(f"{tmp_path}/state")
@@ -47,6 +49,20 @@ def test_state_that_moves_is_counted_by_worker(spark, tmp_path, caplog):
         ("rows", (1, 1)),
         ("bytes", (4, 4)),
     ]
+
+    # A query that runs removes a file while the state is read.
+    newer = dataclasses.replace(commit, batch=6).to_bytes()
+
+    def compacted(*given):
+        if not (commits / f"{6:012d}.json").exists():
+            (commits / f"{6:012d}.json").write_bytes(newer)
+            raise StateError("is missing")
+        return stored_state(*given)
+
+    with monkeypatch.context() as running:
+        running.setattr("unskew._spark.diagnosis.state.stored_state", compacted)
+        assert unskew.diagnose_state(str(tmp_path), spark=spark).batch == 6
+    (commits / f"{6:012d}.json").unlink()
 
     # One reader of commits: what a restart and read_state fall back to is what is diagnosed.
     newest = commits / f"{5:012d}.json"

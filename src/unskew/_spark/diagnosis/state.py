@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from unskew._spark.frames.files import Files, is_connect
 from unskew._spark.frames.grouping import aggregate_by
-from unskew._spark.stateful.stored_state import last_commit, stored_state
+from unskew._spark.stateful.stored_state import beside_query, last_commit, stored_state
 from unskew.errors import InputError
 from unskew.metrics import max_over_mean
 
@@ -192,6 +192,10 @@ def stateful_stores(spark: SparkSession, checkpoint: str) -> tuple[int, list[Sto
     if is_connect(spark):  # Commits are read through the driver's JVM.
         return None
     files = Files(spark, f"{checkpoint}/state")
+    return beside_query(files, lambda: _stateful_stores(spark, files))
+
+
+def _stateful_stores(spark: SparkSession, files: Files) -> tuple[int, list[StoreSkew]] | None:
     commit = last_commit(files)
     if commit is None:
         return None

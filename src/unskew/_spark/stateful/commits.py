@@ -129,6 +129,10 @@ class CommitLog:
             logger.warning("damaged: %s; falling back to batch %d", ", ".join(damaged), found.batch)
         return found
 
+    def newest(self) -> int:
+        """The last batch that has a commit, intact or not; -1 if there is none."""
+        return max(self._batches(), default=-1)
+
     def _read(self, batch: int, deep: bool) -> Commit:
         content = self.files.read(_name(batch))
         found = Commit.from_bytes(content)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -18,13 +20,30 @@ from unskew._spark.stateful.state_files import LEAST, MOST, Storage
 from unskew._spark.stateful.state_tables import table_of
 from unskew._spark.stateful.store import Store
 from unskew._spark.stateful.worker_tables import row_bytes
+from unskew.errors import StateError
+
+Read = TypeVar("Read")
 
 _AT_ONCE = 10_000  # Hashes.
+_ATTEMPTS = 5
 
 
 def last_commit(files: Files) -> Commit | None:
     """The newest intact commit; None if there is none."""
-    return CommitLog(files).last()
+    return beside_query(files, lambda: CommitLog(files).last())
+
+
+def beside_query(files: Files, read: Callable[[], Read]) -> Read:
+    """What `read` returns; a query that runs may remove files while it reads, so it tries again."""
+    for _ in range(_ATTEMPTS - 1):
+        newest = CommitLog(files).newest()
+        try:
+            return read()
+        except (StateError, PySparkException):
+            # With no newer commit nothing was removed: what is missing is damage.
+            if CommitLog(files).newest() == newest:
+                raise
+    return read()
 
 
 def stored_state(spark: SparkSession, files: Files, commit: Commit) -> DataFrame:

@@ -221,7 +221,8 @@ def read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
     """The state of every key after the last committed batch: the key's columns, then the state's.
 
     The query may keep running; what is read is the state of one commit. Files that a later
-    compaction replaces are kept for a few more batches.
+    compaction replaces are kept for three batches: an action that runs long after this call may
+    find them gone.
 
     Parameters
     ----------
