@@ -26,13 +26,14 @@ from pyspark.sql.types import (
 from unskew._spark.frames.schemas import arrow_type
 from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.processor import FunctionProcessor, Processor
-from unskew._spark.stateful.reports import MOST_KEYS, WorkerReport
+from unskew._spark.stateful.reports import MOST_KEYS, WorkerReport, progress_of
 from unskew._spark.stateful.state_files import Storage
 from unskew._spark.stateful.state_tables import identities, table_of
 from unskew._spark.stateful.worker_step import Touched, WorkerStep
 from unskew._spark.stateful.worker_tables import row_bytes
 from unskew._spark.stateful.worker_task import WorkerTask
 from unskew.errors import SchemaError
+from unskew.partitioners import RoutingTable
 
 SECOND = 1_000_000
 
@@ -224,6 +225,7 @@ def test_rows_come_in_event_time_and_late_ones_not_at_all():
     assert kept["due"] == 40 * SECOND
     assert report.totals.late == 2
     assert report.totals.newest == 30 * SECOND
+    assert progress_of(7, [report], "rows", RoutingTable(1), 0.0, 0.0).late == 2
 
 
 def test_a_time_out_passes_before_the_rows_that_come_after_it():
@@ -250,6 +252,7 @@ def test_a_time_out_passes_before_the_rows_that_come_after_it():
     assert by_key["idle"]["state"]["n"] == 1
     assert by_key["idle"]["due"] == 30 * SECOND
     assert report.totals.timers == 2
+    assert progress_of(7, [report], "rows", RoutingTable(1), 0.0, 0.0).timers == 2
 
 
 def test_time_outs_in_the_time_of_batches():

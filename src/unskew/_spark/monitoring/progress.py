@@ -45,6 +45,10 @@ class BatchProgress:
     """The heaviest keys, as text, and their load; with several tasks a lower bound of it."""
     ended: float | None = None
     """When the batch ended, in seconds since 1970."""
+    timers: int = 0
+    """Keys whose timeout ended."""
+    late: int = 0
+    """Rows older than the watermark, which were left out."""
 
     @classmethod
     def of(
@@ -95,4 +99,6 @@ class BatchProgress:
             said += f", {self.replicas} replicas"
         if self.migrated_keys:
             said += f", {self.migrated_keys} keys ({self.migrated_bytes} bytes) moved"
+        if self.late:
+            said += f", {self.late} late rows left out"
         return said

@@ -156,6 +156,8 @@ def progress_of(
         migrated_bytes=sum(each.moved_bytes for each in totals),
         fetched_rows=sum(each.fetched_rows for each in totals),
         fetched_bytes=sum(each.fetched_bytes for each in totals),
+        timers=sum(each.timers for each in totals),
+        late=sum(each.late for each in totals),
         rebalance_seconds=planning,
         hottest=most_loaded(
             {key: float(rows if cost == "rows" else spent) for key, rows, spent in hot}
