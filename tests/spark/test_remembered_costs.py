@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 
 import unskew
 from unskew._spark.costs import known_costs
-from unskew._spark.planning.job_names import fingerprint, job_name
+from unskew._spark.costs.known_costs import fingerprint_of
+from unskew._spark.planning.job_names import job_name
 from unskew._spark.planning.memory import Memory
 from unskew._spark.planning.work_record import WorkRecord
 from unskew.hashing import hash_keys
@@ -52,16 +53,17 @@ def test_costs_by_key_are_learned_by_one_run_and_used_by_the_next(memory, rows):
     assert {row["task"] for row in first.collect()} == {0, 1, 2}
     assert "not known yet; this run tells the next" in said[0]
     job = job_name("job", "map", (), seen)
-    timed = memory.recall(job, fingerprint(seen))
+    mark = fingerprint_of(seen, "arrow", ("key",), by_key=True)
+    timed = memory.recall(job, mark)
     assert timed is not None
     assert timed.rows == 100
     # What a slow function would have left there.
     keys = hash_keys(pa.array(["h", *(f"k{number}" for number in range(10))]))
     record = WorkRecord.of(
         keys, np.array([1, *[10] * 10]), np.array([30.0, *[3.0] * 10]),
-        fingerprint=fingerprint(seen),
+        fingerprint=mark,
     )  # fmt: skip
-    place = memory.start_run(job, fingerprint(seen), 1)
+    place = memory.start_run(job, mark, 1)
     assert place is not None
     place.write(record, 0, 0)
     again = unskew.mapInArrow(rows, seen, SCHEMA, **given)

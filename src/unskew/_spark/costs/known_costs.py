@@ -50,8 +50,7 @@ class KnownCosts:
         memory = Memory.of(rows.sparkSession)
         job = job_name(self.name, "map", self.shown, self.function)
         by_key = self.key_hash is not None
-        # What is a cost in one job may be a key in another of the same name.
-        mark = fingerprint(["map", self.form, *self.shown, by_key, self.function])
+        mark = fingerprint_of(self.function, self.form, self.shown, by_key)
         seen = None if memory is None else memory.recall(job, mark, by_key)
         plan = self._plan(rows, seen, memory is not None)
         place = None
@@ -95,6 +94,11 @@ class KnownCosts:
         if self.form == "arrow":
             return rows.mapInArrow(Prompt(function), self.schema)
         return rows.mapInPandas(Prompt(function), self.schema)
+
+
+def fingerprint_of(function: MapFunction, form: Form, shown: tuple[str, ...], by_key: bool) -> str:
+    """Of a map: what is a cost in one may be a key in another of the same name."""
+    return fingerprint(["map", form, *shown, by_key, function])
 
 
 def cost_by_key(record: WorkRecord, key_hash: Column) -> Column:
