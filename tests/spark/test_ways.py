@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import time
@@ -23,12 +24,12 @@ from tests.effort import few_jobs
 import unskew
 from unskew._spark.engine.deciding import _Remembered
 from unskew._spark.frames.physical_plan import physical_plan
-from unskew._spark.planning import side_jobs
+from unskew._spark.planning import notices, side_jobs
 from unskew._spark.planning.notices import _plans
 from unskew._spark.planning.side_jobs import BUDGET
 from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
-from unskew.errors import NeedError, ParameterError
+from unskew.errors import InputError, NeedError, ParameterError
 from unskew.hashing import hash_ids
 from unskew.partitioners import RoutingTable
 from unskew.testing import assert_same_result
@@ -457,6 +458,72 @@ def test_explain_shows_the_ways_that_were_weighed(rows, capsys):
     assert "took" not in shown
     with pytest.raises(ParameterError, match="no plan of unskew's"):
         unskew.explain(rows)
+
+
+@pytest.fixture
+def one_call(rows):
+    """Calls of verbs, each of which decides once."""
+    grouped = unskew.groupBy(rows, "key")
+    return (
+        lambda: grouped.applyInArrow(summed, SCHEMA, merge=added),
+        lambda: grouped.agg(most=unskew.top_k("id", 1)),
+        lambda: grouped.agg(n=unskew.count()),
+        lambda: grouped.cogroup(grouped).applyInArrow(paired, SCHEMA),
+        lambda: unskew.join(rows, rows, "key"),
+        lambda: unskew.repartition(rows, "key", 2),
+        lambda: unskew.mapInArrow(rows, lambda batches: batches, rows.schema, cost="id"),
+    )
+
+
+def test_a_decision_is_printed_once_in_an_interactive_shell_and_logged_elsewhere(
+    one_call, capsys, caplog, monkeypatch
+):
+    caplog.set_level(logging.INFO, "unskew")
+    for call in one_call:
+        for interactive in (True, False):
+            monkeypatch.setattr(notices, "_is_interactive", lambda shown=interactive: shown)
+            caplog.clear()
+            call()
+            (logged,) = caplog.messages
+            assert capsys.readouterr().out == (f"unskew: {logged}\n" if interactive else "")
+        monkeypatch.setattr(notices, "_is_interactive", lambda: True)
+        unskew.verbose(False)
+        try:
+            call()
+        finally:
+            unskew.verbose()
+        assert capsys.readouterr().out == ""
+
+
+def test_a_decision_is_one_sentence(rows, caplog):
+    caplog.set_level(logging.INFO, "unskew")
+    grouped = unskew.groupBy(rows, "key", workers=2, seconds_per_row=0.01)
+    grouped.applyInArrow(summed, SCHEMA, merge=added)
+    assert re.fullmatch(
+        r"(in-place|planned-split): \d\.\d s expected, \d\.\d × as quick as Spark's own shuffle "
+        r"\(\d\.\d s\), because .*; 30 µs a call, 10 ms a row \(given\)",
+        caplog.messages[-1],
+    )
+
+
+def test_the_heaviest_keys_of_a_table_are_told_by_their_values(spark, capsys):
+    key = F.when(F.col("id") % 3 == 0, "hot\x1b[31m").when(F.col("id") % 5 == 0, "warm")
+    key = key.otherwise(F.concat(F.lit("k"), F.col("id") % 40))
+    rows = spark.range(0, 600, 1, 2).select(key.alias("key"))
+    plan = unskew.plan(rows, "key", 8, need="whole-key")
+    plan.explain()
+    routing = capsys.readouterr().out.partition("\nrouting ")[2].splitlines()
+    assert re.match(r" +hot\\x1b\[31m: 100% to \d$", routing[1])
+    assert re.match(r" +warm: 100% to \d$", routing[2])
+    again = unskew.Plan.from_json(plan.to_json())
+    assert again == plan
+    assert again.heavy == plan.heavy
+    without = json.loads(plan.to_json())
+    del without["heavy"]
+    assert unskew.Plan.from_json(json.dumps(without)).heavy == ()
+    for wrong in ([1 << 63], ["a"], 3):
+        with pytest.raises(InputError, match="heavy="):
+            unskew.Plan.from_json(json.dumps({**without, "heavy": wrong}))
 
 
 def test_every_verb_tells_its_plan(rows, capsys, no_broadcast):

@@ -30,6 +30,9 @@ from unskew.partitioners.whole_planning import plan_whole_keys
 GOOD_ENOUGH = 1.05
 """Key grouping with a maximum below this times the mean is left alone."""
 
+LISTED = 5
+"""So many keys of a table are told."""
+
 _DRAW_COST = 0.015
 """How much imbalance drawing parts by hash may add before each task counts its rows instead."""
 
@@ -88,6 +91,14 @@ def route_for(
     if noisy and in_order:
         return Route.of(partitioner, "online"), counted
     return Route.of(partitioner, "native", _draw(rows, key, in_order)), drawn
+
+
+def heaviest(profile: KeyProfile, partitioner: Partitioner) -> tuple[int, ...]:
+    """The hashes, as signed numbers, of the heaviest keys that a table names; a few of them."""
+    if partitioner.static is None:
+        return ()
+    named = profile.keys[np.isin(profile.keys, partitioner.static.table.keys)]
+    return tuple(named[:LISTED].view(np.int64).tolist())
 
 
 def unmeasured_route(rows: DataFrame, key: KeyColumns, partitioner: Partitioner) -> Route:

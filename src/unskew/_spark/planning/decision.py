@@ -15,18 +15,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unskew._spark.planning.choice import route_for
+from unskew._spark.planning.choice import heaviest, route_for
 from unskew._spark.planning.cost_model import FIRST_PASS, FunctionCost, StageCost
 from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
+from unskew._spark.planning.reasons import because, expected
 from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.side_jobs import Allowance, ran_before
 from unskew._spark.planning.statistics import FEW, KeyProfile, profile_keys
-from unskew._spark.planning.ways import Job, Way, simplest
+from unskew._spark.planning.ways import Job, Way, first_simplest
 from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.planning.work_record import WorkRecord
 from unskew._spark.routing.route import Route
@@ -103,14 +104,14 @@ class Question:
         allowance = Allowance(session)
         pilot = self._piloted(allowance, machine, source)
         found = pilot or Pilot(self.cost, self._usual_merge(self.cost), None)
-        best = None
+        ways: list[Way] = []
         if pilot is not None and pilot.keys is not None and source.rows and source.partitions:
             work = _sampled(pilot.keys, source.rows, found.cost)
             job = replace(self._job(machine, source, found, work), sample=pilot.keys)
-            best = simplest(list(job.unplanned()))
-            if self._settles(best, job):
-                return self._planned(best, [best], found, "a sample of the keys")
-        return self._from_statistics(machine, source, found, best, allowance)
+            ways = first_simplest(job.unplanned())
+            if self._settles(ways[0], job):
+                return self._planned(ways[0], ways, found, "a sample of the keys")
+        return self._from_statistics(machine, source, found, ways, allowance)
 
     def _piloted(self, allowance: Allowance, machine: Machine, source: Input) -> Pilot | None:
         """What a pilot tells: by being late, how long the function takes at least."""
@@ -158,10 +159,10 @@ class Question:
         job = self._job(machine, source, found, work_of(record, RANGES))
         if record.drift <= DRIFTED:
             return self._best(job, found, profile_of(record, RANGES))
-        best = simplest(list(job.unplanned()))
-        if not source.cheap or self._settles(best, job):
-            return self._planned(best, [best], found, "an earlier run, of which keys have changed")
-        return self._from_statistics(machine, source, found, best, allowance)
+        ways = first_simplest(job.unplanned())
+        if not source.cheap or self._settles(ways[0], job):
+            return self._planned(ways[0], ways, found, "an earlier run, of which keys have changed")
+        return self._from_statistics(machine, source, found, ways, allowance)
 
     def _usual_merge(self, cost: FunctionCost) -> FunctionCost | None:
         """What a merge is taken to cost that nobody has timed: as much as an empty call."""
@@ -172,21 +173,21 @@ class Question:
         machine: Machine,
         source: Input,
         found: Pilot,
-        best: Way | None,
+        ways: list[Way],
         allowance: Allowance,
     ) -> Decision:
-        """By the frequencies of the keys; if time is over, by the `best` of the other ways."""
+        """By the frequencies of the keys; if time is over, the first of the other `ways`."""
         request = self.request
         least = self._expected(machine, source, found.cost)
-        seconds = allowance.left(max(least, best.seconds if best else 0.0))
+        seconds = allowance.left(max(least, ways[0].seconds if ways else 0.0))
         sample = request.settings.sample or source.countable(machine, seconds)
         profile = allowance.beside(
             _PASS,
             seconds,
             lambda: profile_keys(request.rows, request.key, RANGES, sample, source.few(sample)),
         )
-        if profile is None and best is not None:
-            return self._planned(best, [best], found, "a sample of the keys")
+        if profile is None and ways:
+            return self._planned(ways[0], ways, found, "a sample of the keys")
         if profile is None:
             return self._without_statistics(machine, source, LATE)
         job = self._job(machine, source, found, KeyWork.of(profile, found.cost))
@@ -235,18 +236,19 @@ class Question:
         statistics: str,
         profile: KeyProfile | None = None,
     ) -> Decision:
-        others = ", ".join(f"{each.name} {each.seconds:.1f} s" for each in ways if each is not way)
-        why = f"{way.seconds:.1f} s expected" + (f" ({others})" if others else "")
+        why = f"{expected(way, ways)}, because {because(way, ways)}"
         if way.by_spark:
             why += "; Spark's own call, as groups are large"
         why += f"; {found.cost}"
-        tell(f"{way.name}, {why}")
+        tell(f"{way.name}: {why}")
         request, route = self.request, way.route
         if profile is not None and not (route.plain or route.stays):
             loads = in_ranges(profile.loads, route.workers)
             counted = replace(profile, workers=route.workers, loads=loads)
             route, _ = route_for(request.rows, request.key, counted, route.partitioner, None)
         plan = request.made(route, why, None if profile is None else profile.rows, None, statistics)
+        if profile is not None:
+            plan = replace(plan, heavy=heaviest(profile, route.partitioner))
         forecasts = tuple(WayForecast(each.name, each.tasks, each.seconds) for each in ways)
         merge = found.merge
         merging = (0.0, 0.0) if merge is None else (merge.per_call, merge.per_row)

@@ -26,6 +26,7 @@ from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
+from unskew._spark.planning.reasons import expected
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.scheme import requested
 from unskew._spark.planning.side_jobs import Allowance
@@ -136,11 +137,9 @@ class JoinQuestion:
         statistics: str,
         profiles: Profiles | None = None,
     ) -> JoinPlan:
-        others = ", ".join(f"{each.name} {each.seconds:.1f} s" for each in ways if each is not way)
-        why = f"{way.seconds:.1f} s expected ({others})"
-        if way.said:
-            why += f"; {way.said}"
-        tell(f"join by {way.name}, {why}")
+        sparks = "Spark's own join"
+        why = f"{expected(way, ways, sparks)}, because {_because(way)}"
+        tell(f"join by {way.name}: {why}")
         # What was chosen stands first, also where another that needs statistics seems as quick.
         listed = sorted(ways, key=lambda each: (each is not way, each.seconds))
         forecasts = tuple(WayForecast(each.name, each.tasks, each.seconds) for each in listed)
@@ -220,6 +219,14 @@ class JoinQuestion:
             keys,
             PAIR + self.seconds_per_row,
         )
+
+
+def _because(way: JoinWay) -> str:
+    if way.name == PLAIN:
+        return "no other way is quicker than Spark's own join"
+    if way.said:
+        return way.said
+    return "one side is small beside the other, and tasks are level whatever the keys are"
 
 
 def settled(job: JoinJob, ways: Sequence[JoinWay]) -> JoinWay | None:

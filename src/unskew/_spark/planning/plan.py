@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from unskew._spark.frames.keys import KeyColumns
@@ -51,6 +52,8 @@ class Plan:
     """What was weighed, the one that is taken first; empty if the user named a scheme."""
     hot: HotKey | None = None
     """The key that decides how long all takes, if it has to stay whole."""
+    heavy: tuple[int, ...] = ()
+    """The hashes, as signed numbers, of a few of the keys in the table: the heaviest, in order."""
     names: KeyNames | None = field(default=None, compare=False, repr=False)
     """Who knows the values of the keys; None if the plan was read from JSON."""
 
@@ -132,7 +135,7 @@ class Plan:
         own_call = why_own_call(bool(self.key))
         if own_call is not None:
             lines.append(f"groups    by Spark's own call: {own_call}")
-        lines.extend(_routing(self.partitioner, names))
+        lines.extend(_routing(self.partitioner, self.heavy, names))
         if self.hot is not None:
             lines.extend(self.hot.lines(names))
         return "\n".join(lines)
@@ -156,6 +159,7 @@ class Plan:
                 "statistics": self.statistics,
                 "ways": [way._asdict() for way in self.ways],
                 "hot": self.hot,
+                "heavy": self.heavy,
             }
         )
 
@@ -177,6 +181,7 @@ class Plan:
             document["statistics"],
             tuple(WayForecast(**way) for way in document["ways"]),
             None if document["hot"] is None else HotKey(*document["hot"]),
+            tuple(document["heavy"]),
         )
 
 
@@ -187,6 +192,7 @@ def _checked(text: str) -> dict[str, Any]:
         raise _invalid(f"{type(error).__name__}: {error}") from None
     if not isinstance(document, dict):
         raise _invalid(f"a JSON {type(document).__name__}, not an object")
+    document.setdefault("heavy", [])  # Plans were written without.
     for name, is_valid in _VALID.items():
         if name not in document:
             raise _invalid(f"{name} is missing")
@@ -203,6 +209,10 @@ def _are_words(value: Any) -> bool:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_hash(value: Any) -> bool:
+    return _is_count(value) and -(1 << 63) <= value < 1 << 63
 
 
 def _is_forecast(value: Any) -> bool:
@@ -249,6 +259,7 @@ _VALID: dict[str, Callable[[Any], bool]] = {
     "statistics": lambda value: isinstance(value, str),
     "ways": lambda value: isinstance(value, list) and all(map(_is_way, value)),
     "hot": _is_hot_key,
+    "heavy": lambda value: isinstance(value, list) and all(map(_is_hash, value)),
 }
 
 
@@ -266,7 +277,12 @@ def weighed_lines(ways: Sequence[WayForecast]) -> Iterator[str]:
 def key_lines(table: SplitTable, names: KeyNames | None) -> Iterator[str]:
     """The keys that are cut most, by their values if somebody knows them, and their workers."""
     most_cut = np.argsort(-table.parts, kind="stable")[:_LISTED]
-    entries = most_cut[table.parts[most_cut] > 1]
+    yield from _entry_lines(table, most_cut[table.parts[most_cut] > 1], names)
+
+
+def _entry_lines(
+    table: SplitTable, entries: NDArray[np.int64], names: KeyNames | None
+) -> Iterator[str]:
     hashes = table.keys[entries].view(np.int64).tolist()
     known = {} if names is None else names.of(hashes)
     for entry, hash_ in zip(entries, hashes, strict=True):
@@ -274,17 +290,22 @@ def key_lines(table: SplitTable, names: KeyNames | None) -> Iterator[str]:
         yield f"          {key}: {_shares(table, entry)}"
 
 
-def _routing(partitioner: Partitioner, names: KeyNames | None) -> list[str]:
-    """Lines that say where keys go."""
+def _routing(partitioner: Partitioner, heavy: Sequence[int], names: KeyNames | None) -> list[str]:
+    """Lines that say where keys go: those that are cut most, else the heaviest."""
     static = partitioner.static
     if static is None or not static.table.keys.size:
         return [f"routing   every key by {partitioner.scheme}"]
     table = static.table
     base = "hash" if static.arcs is None else "arc of the hash"
+    told = key_lines(table, names)
+    if heavy and not static.cut.size:
+        known = np.isin(np.array(heavy).view(np.uint64), table.keys)
+        hashes = np.array(heavy).view(np.uint64)[known]
+        told = _entry_lines(table, np.searchsorted(table.keys, hashes), names)
     return [
         f"routing   {table.keys.size} keys by table, {static.cut.size} of them split; "
         f"all others by {base}",
-        *key_lines(table, names),
+        *told,
     ]
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField
 
 from unskew._spark.frames.keys import KeyColumns, place_of
-from unskew._spark.planning.choice import Choice, choose, route_for, unmeasured_route
+from unskew._spark.planning.choice import Choice, choose, heaviest, route_for, unmeasured_route
 from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.key_names import KeyNames
@@ -150,6 +150,7 @@ class RoutingRequest:
         tell(f"{choice.partitioner.scheme}: {choice.why}")
         route = replace(route, plain=choice.plain)
         plan = self.made(route, choice.why, profile.rows, expected, profile.method)
+        plan = replace(plan, heavy=heaviest(profile, route.partitioner))
         if self.need is not Need.WHOLE_KEY:
             return plan
         hot = HotKey.among(profile.keys, profile.counts, profile.rows, self.workers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -41,6 +41,14 @@ def simplest(ways: Sequence[Way]) -> Way:
     return next(way for way in ways if way.seconds <= ALIKE * least)
 
 
+def first_simplest(ways: Iterable[Way]) -> list[Way]:
+    """The simplest of those that are about as quick as the quickest, then all others by time."""
+    ways = list(ways)
+    first = simplest(ways)
+    others = sorted((way for way in ways if way is not first), key=lambda way: way.seconds)
+    return [first, *others]
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What is known of a job before it runs."""
@@ -75,10 +83,7 @@ class Job:
 
     def ways(self) -> list[Way]:
         """All legal ways, the quickest first; of those that are about as quick, the simplest."""
-        ways = list(self._ways())
-        first = simplest(ways)
-        others = sorted((way for way in ways if way is not first), key=lambda way: way.seconds)
-        return [first, *others]
+        return first_simplest(self._ways())
 
     def _ways(self) -> Iterator[Way]:
         """The simplest first."""
