@@ -196,6 +196,21 @@ def test_a_copy_that_breaks_in_a_task_is_made_anew(tmp_path, monkeypatch, damage
     assert [row["n"] for each in output for row in each.to_pylist()] == [*held.values()]
 
 
+def test_a_copy_of_a_batch_that_never_was_is_made_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "local"))
+    storage = Storage(str(tmp_path / "state"))
+    logs = [table_of([(1, keys(number))], SCHEMA) for number in (6, 7)]
+    files = tuple(storage.write(log, "log", number) for number, log in enumerate(logs))
+    opened("query/run", 0, files[:1], 0, storage, SCHEMA)[0].db.close()
+    copy = tmp_path / "local" / "unskew-state-query" / "run" / "0.sqlite"
+    content = bytearray(copy.read_bytes())
+    content[63] ^= 4  # the user version, in the header
+    copy.write_bytes(content)
+    with opened("query/run", 0, files, 1, storage, SCHEMA)[0] as store:
+        found = store.get([1])
+    assert [state for _, _, state in found[1].values()] == [{"n": 7}]
+
+
 def test_a_failed_replay_leaves_the_store_as_it_was(tmp_path):
     storage = Storage(str(tmp_path))
     first, second = (

@@ -79,7 +79,13 @@ class Store:
     @property
     def through(self) -> int:
         """The last batch whose changes it holds; -1 for none."""
-        return int(self.db.execute("PRAGMA user_version").fetchone()[0]) - 1
+        number, copy = (
+            self.db.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("user_version", "application_id")
+        )
+        if number != copy:
+            raise sqlite3.DatabaseError("the number of its batch has changed")
+        return int(number) - 1
 
     @no_garbage()
     def advance(
@@ -96,6 +102,7 @@ class Store:
             for file in newer:
                 self._replay(file, storage, schema)
             self.db.execute(f"PRAGMA user_version = {through + 1:d}")
+            self.db.execute(f"PRAGMA application_id = {through + 1:d}")
             self.db.execute("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
