@@ -48,6 +48,8 @@ def main(folder: Path, master: str, workers: int) -> None:
     stream = stateful(
         rows, "key", numbering(), schema="id long, n long", state_schema="n long",
         checkpoint=str(folder / "checkpoint"), workers=workers, cost="rows", merge_after=3,
+        # Rows take no time, so that no move would pay: kills must meet moves.
+        payback=None,
     )  # fmt: skip
     query = stream.start(str(folder / "output"))
     seen = -1

@@ -4,7 +4,8 @@
 
 Without executors to kill the stream runs on a local Spark, else on a standalone cluster of
 processes on this machine. Rows are numbered per key across all batches: a lost, doubled or stale
-state shows as a gap or a repetition. Exits with 1 if anything is lost or doubled.
+state shows as a gap or a repetition. Exits with 1 if anything is lost or doubled, or if no key has
+changed worker: then nothing was tried.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from unskew.streaming import read_lines
 from unskew.testing import LocalCluster
 
 DRIVER = Path(__file__).with_name("driver.py")
@@ -200,12 +202,14 @@ def main() -> int:
                 if run.is_up():
                     run.kill()
         lost, doubled, wrong = check(folder, feed.keys)
+        moved = sum(each.migrated_keys for each in read_lines(folder / "checkpoint"))
     print(
         f"kills: {chaos.driver_kills} drivers, {chaos.executor_kills} executors; "
-        f"restarts: {run.starts - 1}; batches: {feed.files}; rows checked: {len(feed.keys)}; "
+        f"restarts: {run.starts - 1}; batches: {feed.files}; keys moved: {moved}; "
+        f"rows checked: {len(feed.keys)}; "
         f"lost: {lost}; duplicated: {doubled}; keys with wrong state: {wrong}"
     )
-    return 1 if lost or doubled or wrong else 0
+    return 1 if lost or doubled or wrong or not moved else 0
 
 
 if __name__ == "__main__":
