@@ -61,10 +61,13 @@ def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
     written = 0
     query = stream.start(lambda output, _: output.write.format("noop").mode("overwrite").save())
     while query.isActive and len(records) < batches:
-        progress = stream.progress
-        for done in progress[len(records) : batches]:
+        last = records[-1]["batch"] if records else -1
+        for done in stream.progress:  # It keeps the last thousand.
+            if not last < done.batch < batches:
+                continue
             records.append(
                 {
+                    "batch": done.batch,
                     "seconds": round(done.seconds, 4),
                     "moved": done.migrated_keys,
                     "files": sum(each.is_file() for each in (folder / "state").rglob("*")),
@@ -73,7 +76,7 @@ def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
             )
             if len(records) % 50 == 0:
                 print(len(records), records[-1], flush=True)
-        while written < min(len(progress) + AHEAD, batches):
+        while written < min(len(records) + AHEAD, batches):
             expected.update(_write(folder, written, draw))
             written += 1
         time.sleep(0.02)
