@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,8 +22,9 @@ from unskew_lab.stream_files import write_stream_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
-    from unskew.streaming import BatchProgress
+    from unskew.streaming import BatchProgress, StatefulStream
 
 GROWTH = 1.2
 WORKERS, TOUCHED, FIXED_ROWS = 8, 8_000, 20_000
@@ -35,6 +36,12 @@ LAYERS = 1.87
 STATE_SIZES = (10_000, 1_000_000, 10_000_000)
 MOVED = {100: 1.1, 5_000: 1.3}
 """Keys that a batch moves, and the longest that it may take, relative to one that moves none."""
+MOVED_EVERY, MOVING_BATCHES = 4, 24
+PRICE = 60e-6
+"""Seconds that a moved key may take, of which the batch that takes it in has its part."""
+EARLY, LATE, AROUND = 5, 50, 2
+"""Batches that are compared at constant load, and those on either side that count with each."""
+DRIFT, LONGEST = 1.1, 1.5
 
 
 def run() -> Iterator[Measurement]:
@@ -46,6 +53,7 @@ def run() -> Iterator[Measurement]:
         session.conf.set(name, value)
     yield from _fixed(session)
     yield from _moving(session)
+    yield from _lasting(session)
     yield from _growing(session)
 
 
@@ -71,28 +79,39 @@ def _operators(session: SparkSession, folder: str) -> Iterator[tuple[str, list[f
         try:
             while query.isActive and len(query.recentProgress) < OPERATOR_BATCHES:
                 time.sleep(0.05)
-            found = [each["durationMs"]["triggerExecution"] / 1000 for each in query.recentProgress]
+            found = _triggers(query)
         finally:
             query.stop()
         yield name, found[2:OPERATOR_BATCHES], target
 
 
+def _triggers(query: StreamingQuery) -> list[float]:
+    """Seconds of each batch as Spark measures them: with its own part of the work."""
+    return [
+        each["durationMs"]["triggerExecution"] / 1000
+        for each in query.recentProgress
+        if each["numInputRows"]
+    ]
+
+
 def _fixed(session: SparkSession) -> Iterator[Measurement]:
     """What a batch takes that has hardly any work, beside plain SQL without state."""
     with tempfile.TemporaryDirectory() as folder:
-        write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES)
+        write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES, all_first=True)
         plain = statistics.median(_sql(session, folder)[2:])
-        took = [each.seconds for each in _run(session, folder, None)]
+        stream = _stateful(session, folder)
+        query = stream.start(f"{folder}/output", availableNow=True)
+        query.awaitTermination()
         operators = list(_operators(session, folder))
-    ours = statistics.median(took[2:])
+    ours = statistics.median([each.seconds for each in stream.progress[2:]])
+    trigger = statistics.median(_triggers(query)[2:])
     name = f"{FIXED_ROWS:,} rows on {TOUCHED:,} of {FIXED_KEYS:,} keys"
     yield Measurement(f"{name}: SQL without state", plain, 1.0, "itself", None)
     yield Measurement(f"{name}: stateful", ours, ours / plain, "SQL without state", SQL)
     yield Measurement(f"{name}: stateful", ours, ours / LAYERS, "state in DataFrames", BEFORE)
     for other, seconds, target in operators:
-        yield Measurement(
-            f"{name}: stateful", ours, ours / statistics.median(seconds), other, target
-        )
+        ratio = trigger / statistics.median(seconds)
+        yield Measurement(f"{name}: stateful, the trigger", trigger, ratio, other, target)
 
 
 def _sql(session: SparkSession, folder: str) -> list[float]:
@@ -111,18 +130,39 @@ def _sql(session: SparkSession, folder: str) -> list[float]:
 
 
 def _moving(session: SparkSession) -> Iterator[Measurement]:
-    """Every second batch moves keys; the others do not."""
+    """Every fourth batch moves keys, the one after it takes them in, and the others do neither."""
     for moved, target in MOVED.items():
         with tempfile.TemporaryDirectory() as folder:
-            write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES)
-            found = _run(session, folder, MoveSome(moved))[4:]
-        usual = statistics.median([each.seconds for each in found if not each.migrated_keys])
-        moving = [each for each in found if each.migrated_keys]
-        seconds = statistics.median([each.seconds for each in moving])
-        keys = statistics.median([each.migrated_keys for each in moving])
-        price = 1e6 * max(0.0, seconds - usual) / keys
-        name = f"a batch that moves {keys:,.0f} keys, {price:.0f} µs each"
-        yield Measurement(name, seconds, seconds / usual, "a batch that moves none", target)
+            write_touched(Path(folder), FIXED_KEYS, MOVING_BATCHES, all_first=True)
+            found = _run(session, folder, MoveSome(moved))
+        places = [place for place, each in enumerate(found[:-1]) if each.migrated_keys]
+        busy = {*places, *(place + 1 for place in places)}
+        usual = _median(
+            [each for place, each in enumerate(found) if place > 2 and place not in busy]
+        )
+        moving, intake = (_median([found[at + after] for at in places]) for after in (0, 1))
+        keys = statistics.median([found[at].migrated_keys for at in places])
+        name = f"a batch that moves {keys:,.0f} keys"
+        yield Measurement(name, moving, moving / usual, "a batch that moves none", target)
+    price = max(0.0, moving + intake - 2 * usual) / keys
+    yield Measurement("a moved key, in both batches", price, price / PRICE, "60 µs", 1.0)
+
+
+def _lasting(session: SparkSession) -> Iterator[Measurement]:
+    """Many batches of the same load: none may grow longer, and none be long."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_touched(Path(folder), FIXED_KEYS, LATE + AROUND + 1, all_first=True)
+        found = _run(session, folder, None)
+    early, late = (_median(found[at - AROUND : at + AROUND + 1]) for at in (EARLY, LATE))
+    name = f"{TOUCHED:,} of {FIXED_KEYS:,} keys a batch"
+    yield Measurement(f"{name}: batch {LATE}", late, late / early, f"batch {EARLY}", DRIFT)
+    longest = max(each.seconds for each in found[EARLY - AROUND :])
+    usual = _median(found[EARLY - AROUND :])
+    yield Measurement(f"{name}: the longest batch", longest, longest / usual, "the median", LONGEST)
+
+
+def _median(found: Sequence[BatchProgress]) -> float:
+    return statistics.median([each.seconds for each in found])
 
 
 @dataclass(frozen=True)
@@ -158,15 +198,19 @@ def _growing(session: SparkSession) -> Iterator[Measurement]:
 
 def _run(session: SparkSession, folder: str, mover: MoveSome | None) -> list[BatchProgress]:
     """What each batch did, with a Parquet folder as the sink."""
-    from unskew.streaming import stateful
-
-    stream = stateful(
-        _stream(session, folder), "key", count_rows, schema="key string, n bigint",
-        state_schema="n bigint", checkpoint=f"{folder}/state", workers=WORKERS, cost="rows",
-        rebalancer=mover, theta=0.0, interval=2, payback=None,
-    )  # fmt: skip
+    stream = _stateful(session, folder, mover)
     stream.start(f"{folder}/output", availableNow=True).awaitTermination()
     return stream.progress
+
+
+def _stateful(session: SparkSession, folder: str, mover: MoveSome | None = None) -> StatefulStream:
+    from unskew.streaming import stateful
+
+    return stateful(
+        _stream(session, folder), "key", count_rows, schema="key string, n bigint",
+        state_schema="n bigint", checkpoint=f"{folder}/state", workers=WORKERS, cost="rows",
+        rebalancer=mover, theta=0.0, interval=MOVED_EVERY, payback=None,
+    )  # fmt: skip
 
 
 def write_touched(folder: Path, keys: int, batches: int, all_first: bool = False) -> None:
