@@ -131,7 +131,7 @@ def _expression(rows: DataFrame, key: Any) -> Column:
 
 def _check_exists(rows: DataFrame, key: str) -> None:
     try:
-        rows.select(_expression(rows, key))
+        _ = rows.select(_expression(rows, key)).schema  # Spark Connect analyses no sooner.
     except AnalysisException:
         raise UnknownNameError("column", key, rows.columns) from None
 
