@@ -330,6 +330,23 @@ def test_a_cogroup_reads_a_costly_input_once(rows, tmp_path, capsys):
     assert len(list(tmp_path.iterdir())) == 5
 
 
+def test_a_cogroup_weighs_its_ways_by_seconds(spark, capsys):
+    key = F.when(F.col("id") % 2 == 0, "hot").otherwise(F.concat(F.lit("k"), F.col("id") % 40))
+    many = spark.range(0, 20_000, 1, 2).select(key.alias("key"), "id")
+    few = many.where("id < 100")
+    ours = unskew.groupBy(many, "key").cogroup(unskew.groupBy(few, "key"))
+    made = ours.applyInArrow(paired, SCHEMA)
+    unskew.explain(made)
+    shown = capsys.readouterr().out
+    assert "weighed " in shown
+    assert "no measurement" in shown
+    plan = unskew.plan_of(made)
+    assert {way.name for way in plan.ways} == {"hash", "routing-table"}
+    assert plan.workers >= 2
+    plain = many.groupBy("key").cogroup(few.groupBy("key")).applyInArrow(paired, SCHEMA)
+    assert_same_result(made, plain)
+
+
 def test_a_cogroup_without_a_key_counts_no_keys(rows):
     ours = unskew.groupBy(rows, scheme="routing-table").cogroup(unskew.groupBy(rows))
     plain = rows.groupBy().cogroup(rows.groupBy())

@@ -12,7 +12,7 @@ from unskew._spark.engine.pilot import run_pilot
 from unskew._spark.engine.pilot_task import ROWS
 from unskew._spark.engine.spark_rules import GroupKind
 from unskew._spark.engine.state_calls import FoldCall
-from unskew._spark.planning.cost_model import CostHints, FunctionCost
+from unskew._spark.planning.cost_model import ASSUMED, CostHints, FunctionCost
 from unskew._spark.planning.decision import Decision, Question
 from unskew._spark.planning.job_names import fingerprint, job_name
 from unskew._spark.planning.memory import Memory
@@ -26,8 +26,6 @@ _NOTHING: dict[GroupKind, FunctionCost] = {
     "pandas": FunctionCost(300e-6, 0.2e-6),
 }
 """Calls that do next to nothing."""
-_UNKNOWN = FunctionCost(1e-3, 20e-6, source="no measurement: assumed", certain=False)
-"""A call of which nothing is known: balance may pay, so that it is not taken for free."""
 
 
 class Decided(NamedTuple):
@@ -63,7 +61,7 @@ def _weighed(
     record: WorkRecord | None,
 ) -> Decision:
     kind: GroupKind | None = getattr(call, "kind", None)
-    cost = _UNKNOWN
+    cost = ASSUMED
     if hints.seconds_per_row is not None:
         cost = replace(_NOTHING[kind or "arrow"], per_row=hints.seconds_per_row, source="given")
     may_call = hints.pilot and hints.seconds_per_row is None

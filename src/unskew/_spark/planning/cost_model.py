@@ -80,6 +80,10 @@ class FunctionCost:
         return f"{_short(self.per_call)} a call, {_short(self.per_row)} a {by} ({self.source})"
 
 
+ASSUMED = FunctionCost(1e-3, 20e-6, source="no measurement: assumed", certain=False)
+"""A call of which nothing is known: balance may pay, so that it is not taken for free."""
+
+
 @dataclass(frozen=True, slots=True)
 class CostHints:
     """What a user says about the cost of a function."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unskew._spark.planning.choice import heaviest, route_for
-from unskew._spark.planning.cost_model import FIRST_PASS, FunctionCost, StageCost
+from unskew._spark.planning.cost_model import ASSUMED, FIRST_PASS, FunctionCost, StageCost
 from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
@@ -75,11 +75,11 @@ class Question:
 
     request: RoutingRequest
     merges: bool
-    pilot: Callable[[float | None], Pilot | None] | None
+    pilot: Callable[[float | None], Pilot | None] | None = None
     """Times the function, given the estimated number of rows; None if it may not be called."""
-    cost: FunctionCost
+    cost: FunctionCost = ASSUMED
     """If no pilot tells it."""
-    pilot_rows: int
+    pilot_rows: int = 1
     """With how many rows a pilot calls it, at most."""
     record: WorkRecord | None = None
     """What an earlier run took."""
@@ -216,6 +216,13 @@ class Question:
             int(str(conf.get("spark.sql.shuffle.partitions"))),
             self.request.settings,
             kind=self.kind,
+        )
+
+    def counted(self, machine: Machine, source: Input, profile: KeyProfile) -> Decision:
+        """The quickest way for keys that were counted, if nothing tells more of the function."""
+        found = Pilot(self.cost, self._usual_merge(self.cost), None)
+        return self._best(
+            self._job(machine, source, found, KeyWork.of(profile, self.cost)), found, profile
         )
 
     def _best(self, job: Job, found: Pilot, profile: KeyProfile) -> Decision:

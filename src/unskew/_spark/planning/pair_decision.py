@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from unskew._spark.planning.decision import COSTLY, LATE
+from unskew._spark.planning.decision import COSTLY, LATE, RANGES, Question
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import tell
@@ -35,20 +35,26 @@ def _decided(left: RoutingRequest, right: RoutingRequest) -> Plan:
     asked = left.given["workers"]
     why = COSTLY
     if all(each.cheap for each in inputs):
-        left = replace(left, workers=asked or machine.slots)
         profile = beside(
             session,
             "frequencies of the keys of both sides",
             budget(session),
-            lambda: _counted(left, right),
+            lambda: _counted(replace(left, workers=RANGES), right),
         )
         if profile is not None:
-            return left.plan_from(profile)
+            return Question(left, merges=False).counted(machine, _both(*inputs), profile).plan
         why = LATE
     tasks = asked or max(each.tasks_on(machine) for each in inputs)
     route = Route.of(KeyGrouping(tasks))
     tell(f"{route.name}: {why}")
     return left.made(route, why)
+
+
+def _both(left: Input, right: Input) -> Input:
+    """The rows of both sides as one input."""
+    rows = None if left.rows is None or right.rows is None else left.rows + right.rows
+    tasks = (left.partitions or 0) + (right.partitions or 0)
+    return Input(True, rows, tasks or None, (left.row_bytes + right.row_bytes) / 2)
 
 
 def _counted(left: RoutingRequest, right: RoutingRequest) -> KeyProfile:

@@ -50,7 +50,7 @@ def because(way: Way, ways: Sequence[Way]) -> str:
         return f"{text}, where Spark packs rows into {packed[0]}" if packed else text
     if static.cut.size:
         return f"{_keys(static.cut.size)} split over several tasks"
-    return f"{_keys(static.table.keys.size)} where there is room"
+    return f"{_keys(static.table.keys.size)} placed where there is room"
 
 
 def _keys(count: int) -> str:
