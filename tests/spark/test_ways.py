@@ -217,6 +217,7 @@ def test_with_a_budget_of_nothing_no_job_runs_beside(few, tmp_path, monkeypatch)
         assert _plans[made].workers >= 2
     unskew.groupBy(few, "key").cogroup(unskew.groupBy(few, "key")).applyInArrow(paired, SCHEMA)
     unskew.join(few, few, "key", seconds_per_row=1.0)
+    unskew.repartition(few, "key", 2)
     unskew.mapInArrow(few, lambda batches: batches, few.schema, cost="id")
 
 
@@ -345,6 +346,19 @@ def test_a_cogroup_weighs_its_ways_by_seconds(spark, capsys):
     assert plan.workers >= 2
     plain = many.groupBy("key").cogroup(few.groupBy("key")).applyInArrow(paired, SCHEMA)
     assert_same_result(made, plain)
+
+
+def test_to_repartition_a_costly_input_reads_it_once(rows, tmp_path):
+    marks = str(tmp_path)
+
+    def costly(batches):
+        Path(marks, uuid.uuid4().hex).touch()
+        yield from batches
+
+    placed = unskew.repartition(rows.mapInArrow(costly, rows.schema), "key", 3)
+    assert not list(tmp_path.iterdir())
+    assert "read once" in unskew.plan_of(placed).why
+    assert_same_result(placed, rows)
 
 
 def test_a_cogroup_without_a_key_counts_no_keys(rows):

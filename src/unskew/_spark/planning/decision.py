@@ -46,9 +46,10 @@ RANGES = 64
 
 
 COSTLY = "an input is costly to compute, so that it is read once and its keys are not counted"
-_PILOT = "pilot of a function"
-_PASS = "frequencies of the keys"
 LATE = "the keys could not be counted in time"
+PASS = "frequencies of the keys"
+"""The job that counts them, in Spark's pages."""
+_PILOT = "pilot of a function"
 
 
 class Pilot(NamedTuple):
@@ -140,7 +141,7 @@ class Question:
         """Whether frequencies of keys could hardly tell of a better way."""
         level = job.work.total / job.calls.slots
         asking = job.stage.statistics(job.work.rows, job.partitions)
-        if job.work.rows > FEW and not ran_before(self.request.rows.sparkSession, _PASS):
+        if job.work.rows > FEW and not ran_before(self.request.rows.sparkSession, PASS):
             asking += FIRST_PASS
         if not self.merges:
             # Of whole keys a few tell nothing of the others: asking is worth it for much work.
@@ -182,7 +183,7 @@ class Question:
         seconds = allowance.left(max(least, ways[0].seconds if ways else 0.0))
         sample = request.settings.sample or source.countable(machine, seconds)
         profile = allowance.beside(
-            _PASS,
+            PASS,
             seconds,
             lambda: profile_keys(request.rows, request.key, RANGES, sample, source.few(sample)),
         )

@@ -7,9 +7,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from unskew._spark.planning.decision import COSTLY, LATE, PASS
+from unskew._spark.planning.input import Input
+from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import explained
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.planning.side_jobs import beside, budget
+from unskew._spark.planning.statistics import profile_keys
 from unskew._spark.routing.route import IN_PLACE
 from unskew.errors import ParameterError
 from unskew.partitioners import Need, Partitioner
@@ -36,7 +41,8 @@ def repartition(
     workers : int, optional
         How many partitions; the shuffle partitions of the session if not given.
     scheme : str, Partitioner or Plan
-        A way of routing rows by name or with its settings, or a plan made before.
+        A way of routing rows by name or with its settings, or a plan made before. "auto" counts
+        the keys where that is quick, and leaves the rows to Spark where it is not.
     need : Need or {"whole-key", "mergeable", "any-row"}
         All rows of a key stay together unless this says that they may part.
     **settings
@@ -52,7 +58,25 @@ def repartition(
     )
     if request.scheme == IN_PLACE:
         raise ParameterError(f"scheme={IN_PLACE!r} moves no row; name a scheme that places them")
-    plan = request.plan()
+    plan = _decided(request) if request.scheme == "auto" else request.plan()
     if plan.plain:
         return explained(rows.repartition(request.workers, *request.key.columns), plan)
     return explained(plan.route.repartition(rows, request.key), plan)
+
+
+def _decided(request: RoutingRequest) -> Plan:
+    """By the frequencies of the keys, if they can be counted in time."""
+    if request.settings.capacities is not None:
+        return request.plan()  # Spark itself knows of no workers that differ.
+    session, source = request.rows.sparkSession, Input.of(request.rows)
+    if not source.cheap:
+        return request.left_to_spark(COSTLY)
+    seconds = budget(session)
+    sample = request.settings.sample or source.countable(Machine.of(session), seconds)
+    profile = beside(
+        session,
+        PASS,
+        seconds,
+        lambda: profile_keys(request.rows, request.key, request.workers, sample),
+    )
+    return request.left_to_spark(LATE) if profile is None else request.plan_from(profile)
