@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from unskew.errors import NeedError, UnknownNameError
-from unskew_lab.benchmarks.regret import JOBS, chosen_jobs, jobs
+from unskew_lab.benchmarks.regret import JOBS, chosen_jobs, jobs, ways
 from unskew_lab.benchmarks.regret.figures import (
     AQE,
     AUTO,
@@ -21,6 +22,7 @@ from unskew_lab.benchmarks.regret.figures import (
 )
 from unskew_lab.benchmarks.regret.jobs import Job
 from unskew_lab.benchmarks.regret.racing import NotOfferedError, Race, Way, race
+from unskew_lab.benchmarks.regret.ways import JobWays
 from unskew_lab.cli.regret_table import verdict
 
 HEAVY = Job("mergeable", True, "heavy", 2_000)
@@ -205,3 +207,27 @@ def test_a_small_job_on_spark(spark, tmp_path):
     found = race([way for way in ways if way.name in (PLAIN, AUTO)])
     assert set(found.takes) == {PLAIN, AUTO}
     assert measurement_of(job, found).ratio >= 1.0
+
+
+def test_a_forecast_is_that_of_the_runs_own_plan(monkeypatch, tmp_path):
+    expected = iter([2.5, None, 4.0])
+    plan = SimpleNamespace(forecast_seconds=0.0)
+
+    def plan_of(result):
+        assert result == "auto"
+        plan.forecast_seconds = next(expected)
+        return plan
+
+    monkeypatch.setattr(ways.unskew, "plan_of", plan_of, raising=False)
+    monkeypatch.setattr(JobWays, "_made", lambda self, scheme: scheme)
+    monkeypatch.setattr(JobWays, "_run", lambda self, make, settings: make())
+    made = JobWays(HEAVY, None, None, tmp_path)
+    assert made.forecast_seconds() is None
+    made._auto(made.forecasts)
+    assert made.forecast_seconds() == 2.5
+    made._remembering()
+    assert made.forecast_seconds() == 2.5
+    made._auto(made.forecasts)
+    assert made.forecast_seconds() is None
+    made._auto(made.forecasts)
+    assert made.forecast_seconds() == 4.0
