@@ -13,6 +13,7 @@ from unskew.errors import KeyTypeError, ParameterError
 from unskew.testing import assert_same_result
 
 pytestmark = pytest.mark.spark
+NAMED = pytest.mark.classic("Spark Connect finds columns of a right or full join by name only")
 
 SCHEMES = ["planned-split", "kg", "copy"]
 
@@ -53,7 +54,9 @@ def test_every_kind_of_join(sides, how):
     assert_cases_agree(actual, expected)
 
 
-@pytest.mark.parametrize("how", KINDS)
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=NAMED if how in ("right", "full") else ()) for how in KINDS]
+)
 def test_columns_are_sparks_and_both_sides_can_be_named(sides, how):
     left, right = sides
     joined = unskew.join(left, right, left.word == right.name, how, workers=3, scheme=SCHEMES[0])

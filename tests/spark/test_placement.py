@@ -16,6 +16,7 @@ from unskew._spark.routing.slots import Pins
 from unskew.partitioners import ALL, KeyGrouping
 
 pytestmark = pytest.mark.spark
+CLASSIC = pytest.mark.classic("Spark Connect does not tell where rows are kept")
 
 
 @pytest.mark.parametrize("scheme", ["kg", "ring", "pkg", "porc", "sg"])
@@ -52,6 +53,7 @@ def test_a_worker_out_of_range_fails_the_job(spark, bad):
         place(rows, "w", 6).count()
 
 
+@CLASSIC
 def test_pinned_rows_keep_columns_that_are_called_slot(spark):
     rows = spark.range(40).selectExpr(
         "cast(id % 4 as int) w", "id slot", "id __unskew_slot", "id Slots"
@@ -63,7 +65,7 @@ def test_pinned_rows_keep_columns_that_are_called_slot(spark):
     assert all(row["slot"] == row["__unskew_slot"] == row["Slots"] for row in found)
 
 
-@pytest.mark.classic("Spark Connect does not tell where rows are kept")
+@CLASSIC
 def test_pinned_workers_keep_their_executors_where_partitions_differ(spark):
     before = Pins.of(spark, 3)
     (executor,) = set(before.executors)

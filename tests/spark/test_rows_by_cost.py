@@ -19,6 +19,7 @@ from unskew._spark.planning import map_decision
 from unskew.errors import ParameterError, UnknownNameError
 
 pytestmark = pytest.mark.spark
+STAYING = pytest.mark.classic("Spark Connect does not tell whether rows repeat")
 
 SLOTS = 3
 SCHEMA = "id long, task int, beside int"
@@ -80,7 +81,7 @@ def test_rows_are_those_of_plain_spark(spark, values, partitions, scheme):
         assert rows_of(ours) == rows_of(plain)
 
 
-@pytest.mark.parametrize("chunks", [0, 2 * SLOTS])
+@pytest.mark.parametrize("chunks", [pytest.param(0, marks=STAYING), 2 * SLOTS])
 def test_every_way_keeps_all_rows(spark, monkeypatch, chunks):
     """Rows that stay and rows in chunks, in both forms."""
     _only(monkeypatch, chunks)
@@ -108,7 +109,7 @@ def _only(monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
     )
 
 
-@pytest.mark.parametrize("chunks", [0, 2 * SLOTS])
+@pytest.mark.parametrize("chunks", [pytest.param(0, marks=STAYING), 2 * SLOTS])
 def test_heavy_rows_are_alone_and_in_front(spark, monkeypatch, chunks):
     _only(monkeypatch, chunks)
     values = [1.0] * 200

@@ -123,6 +123,7 @@ def test_sums_in_place_are_left_to_spark(rows):
     assert_same_result(ours, rows.groupBy("key").agg(F.sum("id").alias("total")))
 
 
+@pytest.mark.classic("Spark Connect shows no plans")
 def test_in_place_moves_no_row(rows):
     made = unskew.groupBy(rows, "key", scheme="in-place").applyInArrow(summed, SCHEMA, merge=added)
     plan = made._jdf.queryExecution().executedPlan().toString()
@@ -197,6 +198,7 @@ def test_a_function_that_nobody_times_is_not_taken_for_free(few, merge):
     assert_same_result(made, few.groupBy("key").applyInArrow(summed, SCHEMA))
 
 
+@pytest.mark.classic("Spark Connect tells no partitions")
 @pytest.mark.parametrize("merge", [None, added])
 def test_a_pilot_that_is_not_done_in_time_tells_that_the_function_is_costly(few, merge):
     def slow(table):
@@ -237,6 +239,7 @@ def test_a_costly_input_is_read_once(spark, rows, tmp_path, caplog):
     assert len(list(tmp_path.iterdir())) == 5
 
 
+@pytest.mark.classic("Spark Connect has no RDDs")
 def test_whole_keys_of_a_costly_input_are_not_packed_into_one_task(spark, rows):
     behind = rows.mapInArrow(lambda batches: batches, rows.schema)
     made = unskew.groupBy(behind, "key").applyInArrow(summed, SCHEMA)

@@ -8,13 +8,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, StructType
 
+from unskew._spark.frames.files import is_connect
 from unskew._spark.frames.keys import contains
 from unskew._spark.frames.physical_plan import is_true
 
 
 def keys_are_shown(rows: DataFrame) -> bool:
     """Whether Spark's aggregations have the columns of the key in their results."""
-    return is_true(rows, "spark.sql.retainGroupColumns")
+    # Spark Connect shows them whatever the session says.
+    return is_connect(rows) or is_true(rows, "spark.sql.retainGroupColumns")
 
 
 def aggregate_by(rows: DataFrame, keys: Sequence[Column], *results: Column) -> DataFrame:

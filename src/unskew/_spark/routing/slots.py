@@ -15,7 +15,6 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from unskew._spark.frames.files import is_connect
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.routing.native import array_literal
 
@@ -112,9 +111,7 @@ def homes(before: Sequence[str], found: Sequence[str]) -> tuple[int, ...]:
 
 
 def _executors(kept: DataFrame, partitions: int) -> list[str]:
-    """The executor that keeps each partition of a local checkpoint; empty if that is not known."""
-    if is_connect(kept):
-        return [""] * partitions
+    """The executor that keeps each partition of a local checkpoint; empty if it was lost."""
     kept.count()  # Spark looks where blocks are when a job starts, and then not again.
     scheduler: Any = kept.sparkSession.sparkContext._jsc.sc()
     plan: Any = kept._jdf.logicalPlan()
