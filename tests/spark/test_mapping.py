@@ -194,7 +194,7 @@ def test_mistakes_are_refused_before_any_row_moves(entities):
     with pytest.raises(UnknownNameError, match="entity"):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entiti")
     with pytest.raises(AnalysisException):
-        _ = unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=F.col("nowhere")).schema
+        unskew.mapInArrow(entities, doubled, SCHEMA, cost_key=F.col("nowhere")).collect()
     with pytest.raises(ParameterError, match="learn"):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", learn=1.0)
     with pytest.raises(ParameterError, match="workers"):
