@@ -77,6 +77,8 @@ def _decided(request: RoutingRequest) -> Plan:
         session,
         PASS,
         seconds,
-        lambda: profile_keys(request.rows, request.key, request.workers, sample),
+        lambda: profile_keys(
+            request.rows, request.key, request.workers, sample, source.few(sample)
+        ),
     )
     return request.left_to_spark(LATE) if profile is None else request.plan_from(profile)
