@@ -57,6 +57,8 @@ class States:
     """The columns that the aggregates read, each once."""
     results: StructType
     """A field for each aggregate's result, named by its number."""
+    places: tuple[list[int], ...]
+    """Which of the columns each aggregate reads."""
 
     @classmethod
     def of(cls, rows: DataFrame, aggregates: Sequence[Aggregate]) -> States:
@@ -69,7 +71,8 @@ class States:
         fields = [
             StructField(str(place), from_arrow_type(kind)) for place, kind in enumerate(kinds)
         ]
-        return cls(tuple(aggregates), tuple(names), StructType(fields))
+        places = [[names.index(name) for name in each.columns] for each in aggregates]
+        return cls(tuple(aggregates), tuple(names), StructType(fields), tuple(places))
 
     def zero(self) -> list[Any]:
         """The states of no rows."""
@@ -79,7 +82,7 @@ class States:
         """Add rows, which hold `columns` by position; without `columns`, rows of any column."""
         return [
             each.add(state, rows.select(place) if place else rows)
-            for each, state, place in zip(self.aggregates, states, self._places(), strict=True)
+            for each, state, place in zip(self.aggregates, states, self.places, strict=True)
         ]
 
     def merge(self, states: list[Any], others: list[Any]) -> list[Any]:
@@ -102,9 +105,6 @@ class States:
     def scalar(self, states: list[Any]) -> pa.Scalar:
         """The results as one Arrow value: Spark would guess types, and has no far years."""
         return pa.array([self.result(states)], arrow_type(self.results))[0]
-
-    def _places(self) -> list[list[int]]:
-        return [[self.columns.index(name) for name in each.columns] for each in self.aggregates]
 
 
 @dataclass(frozen=True, slots=True)

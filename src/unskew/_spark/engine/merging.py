@@ -17,6 +17,7 @@ from pyspark import TaskContext
 
 from unskew._spark.engine.bulk import Batches, Called, GroupTask, in_batches
 from unskew._spark.engine.calls import GroupCall, Results, Side
+from unskew._spark.engine.folding import FoldTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class PartialTask:
     cut: it spreads the results of whole keys over the tasks behind the shuffle.
     """
 
-    parts: GroupTask
+    parts: GroupTask | FoldTask
     merge: GroupCall
     kept: tuple[int, ...]
     """The places of the key columns that travel."""
@@ -73,7 +74,7 @@ class PartialTask:
 class WholeTask:
     """Function and merge in one task, for rows of which no key was cut."""
 
-    parts: GroupTask
+    parts: GroupTask | FoldTask
     merge: GroupCall
 
     def __call__(self, batches: Batches) -> Batches:

@@ -18,7 +18,9 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from unskew._spark.engine.buckets import BucketSide, BucketTask
 from unskew._spark.engine.bulk import GroupTask, OneSide
 from unskew._spark.engine.calls import GroupCall
+from unskew._spark.engine.folding import FoldTask
 from unskew._spark.engine.merging import PartialTask, RestTask, WholeTask
+from unskew._spark.engine.state_calls import FoldCall
 from unskew._spark.frames.keys import KeyColumns, is_lower_case
 from unskew._spark.frames.prompt_tasks import Prompt, be_prompt
 from unskew._spark.planning.recording import Recording
@@ -109,7 +111,13 @@ def merge_in_bulk(
     """A function of parts of groups, whose results are merged by key."""
     request = request.by_position()
     stage, recording = Stage.of(request, route).recorded(request, place)
-    parts = GroupTask(stage.one_side(request.columns), call, recording)
+    side = stage.one_side(request.columns)
+    # Only rows of an aggregate can be folded as they come.
+    parts = (
+        FoldTask(side, call, recording)
+        if isinstance(call, FoldCall)
+        else GroupTask(side, call, recording)
+    )
     static = route.partitioner.static
     if route.stays:
         task = PartialTask(parts, merge, stage.cut_by, None)

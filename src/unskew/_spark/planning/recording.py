@@ -55,7 +55,7 @@ class Recorder:
             seconds.append(perf_counter() - began)
             yield result
             began = perf_counter()
-        self.add(self._hashes(heads), np.diff(starts), np.array(seconds))
+        self.counted(heads, np.diff(starts), np.array(seconds))
 
     def streamed(
         self,
@@ -83,7 +83,12 @@ class Recorder:
             began = perf_counter()
         seconds += perf_counter() - began
         rows += sum(batch.num_rows for batch in batches)  # What the function left unread.
-        self.add(self._hashes(head), np.array([rows]), np.array([max(seconds - waited, 0.0)]))
+        self.counted(head, np.array([rows]), np.array([max(seconds - waited, 0.0)]))
+
+    def counted(self, heads: pa.Table, rows: Whole, seconds: Floats) -> None:
+        """Count the calls of the groups that have these first rows."""
+        hashes: Hashes = heads.column(self._column).to_numpy().view(np.uint64)
+        self.add(hashes, rows, seconds)
 
     def add(self, keys: Hashes, rows: Whole, seconds: Floats) -> None:
         """Count calls, one for each key."""
@@ -111,10 +116,6 @@ class Recorder:
             self._place.write(self.record(), *numbers)
         except Exception as error:  # Whatever it is: the job has its results.
             _log.debug("what a task measured was not written: %s", error)
-
-    def _hashes(self, heads: pa.Table) -> Hashes:
-        hashes: Hashes = heads.column(self._column).to_numpy().view(np.uint64)
-        return hashes
 
     def _of(self, keys: Hashes, rows: Whole, seconds: Floats) -> WorkRecord:
         return WorkRecord.of(keys, rows, seconds, fingerprint=self._place.fingerprint)
