@@ -15,8 +15,12 @@ from matplotlib.figure import Figure
 from unskew_lab.benchmarks.regret.figures import AUTO, MEMORY, PLAIN, regret
 
 DOCS = Path(__file__).parents[2] / "docs"
-RESULTS = DOCS / "results" / "bench-regret.json"
-PICTURE = DOCS / "images" / "regret.png"
+RESULTS = {
+    "regret": DOCS / "results" / "bench-regret.json",
+    "regret --scale 4": DOCS / "results" / "bench-regret-4x.json",
+    "regret --data, real streams": DOCS / "results" / "bench-regret-streams.json",
+}
+"""What was kept, by the benchmark that measured it."""
 OURS = {"kg", "routing-table", "planned-split", "in-place", "copy"}
 HIGHEST = 10.0
 """Where the picture ends: ways that took longer stand at its edge."""
@@ -25,14 +29,21 @@ Rows = Sequence[dict[str, Any]]
 
 
 def regret_tables() -> str:
-    """A picture, the summary and a line for each job; nothing before there are results."""
-    if not RESULTS.exists():
-        return ""
-    rows = json.loads(RESULTS.read_text())
+    """A picture, the summary and a line for each job, of each run that was kept."""
+    return "\n\n".join(_tables(name, path) for name, path in RESULTS.items() if path.exists())
+
+
+def _tables(name: str, path: Path) -> str:
+    rows = json.loads(path.read_text())
     jobs = [row for row in rows if "ways" in row]
-    parts = ["### `regret`", f"![Regret of each way over all jobs](images/{PICTURE.name})"]
+    shown = f"![Regret of each way over all jobs](images/{_picture(path).name})"
     summary = [row for row in rows if "ways" not in row]
-    return "\n\n".join([*parts, _summary_table(summary), _job_table(jobs), _left_out(jobs)]).strip()
+    parts = [f"### `{name}`", shown, _summary_table(summary), _job_table(jobs), _left_out(jobs)]
+    return "\n\n".join(parts).strip()
+
+
+def _picture(results: Path) -> Path:
+    return DOCS / "images" / f"{results.stem.removeprefix('bench-')}.png"
 
 
 def _summary_table(rows: Rows) -> str:
@@ -138,4 +149,6 @@ def _colour(way: str) -> str:
 
 
 if __name__ == "__main__":
-    draw(json.loads(RESULTS.read_text()), PICTURE)
+    for results in RESULTS.values():
+        if results.exists():
+            draw(json.loads(results.read_text()), _picture(results))

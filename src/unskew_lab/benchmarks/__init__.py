@@ -37,6 +37,8 @@ class Asked:
     """Of work for each slot, where a benchmark draws rows of different costs."""
     deals: int = 5
     """How often it deals these rows to files at random."""
+    scale: int = 1
+    """How many times the rows of the jobs of `regret`."""
 
 
 ALL: dict[str, Callable[[Asked], Iterable[Measurement]]] = {
@@ -46,7 +48,7 @@ ALL: dict[str, Callable[[Asked], Iterable[Measurement]]] = {
     "costs": lambda asked: costs.run(asked.jobs, asked.seconds, asked.deals),
     "groups": lambda _: groups.run(),
     "spark": lambda asked: chain(spark_overhead.run(), spark_gain.run(asked.data)),
-    "regret": lambda asked: regret.run(asked.data, asked.jobs),
+    "regret": lambda asked: regret.run(asked.data, asked.jobs, asked.scale),
     "streaming": lambda _: chain(
         streaming_mergeable.run(),
         streaming_stateful.run(),

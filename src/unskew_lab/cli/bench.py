@@ -30,6 +30,9 @@ Jobs = Annotated[
     typer.Option(help="Only jobs of regret and costs whose name holds this text; may be repeated."),
 ]
 Seconds = Annotated[float, typer.Option(min=0.1, help="Work of each slot, for costs.")]
+Scale = Annotated[
+    int, typer.Option(min=1, help="Times the rows that each job of regret has otherwise.")
+]
 Deals = Annotated[int, typer.Option(min=1, help="Random deals of the rows to files, for costs.")]
 
 
@@ -39,6 +42,7 @@ def bench(
     jobs: Jobs = None,
     seconds: Seconds = 30.0,
     deals: Deals = 5,
+    scale: Scale = 1,
     as_json: Json = False,
 ) -> None:
     """Measure speed; every figure is a ratio to a baseline of the same run.
@@ -54,7 +58,7 @@ def bench(
     chosen = [name] if name else list(ALL)
     if not WITHOUT_SPARK.issuperset(chosen):
         check_extra("pyspark", "lab")
-    asked = Asked(data, tuple(jobs or ()), seconds, deals)
+    asked = Asked(data, tuple(jobs or ()), seconds, deals, scale)
     rows: list[Measurement] = []
     for each in chosen:
         with waiting(f"Measuring {each}") as say:

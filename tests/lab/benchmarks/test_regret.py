@@ -109,6 +109,15 @@ def test_other_rows_end_the_benchmark():
         watch.race(watch.way("a", 1.0, answer=[1]), watch.way("b", 1.0, answer=[2]))
 
 
+def test_a_scaled_job_has_so_many_times_the_rows_and_the_work():
+    for job in JOBS:
+        scaled = job.scaled(4)
+        assert scaled.rows == 4 * job.rows
+        assert scaled.name == f"{job.name}, 4 x the rows"
+        assert scaled.seconds_per_pair * scaled.rows**2 == 4 * job.seconds_per_pair * job.rows**2
+        assert job.scaled(1) == job
+
+
 def test_regret_is_to_the_best_that_could_have_been_taken():
     ways = {PLAIN: 4.0, "kg": 2.0, AUTO: 3.0, MEMORY: 1.0}
     assert regret(ways, AUTO) == 1.5, "what memory makes possible is not held against a first run"

@@ -21,10 +21,12 @@ from unskew_lab.benchmarks.regret.racing import race
 __all__ = ["JOBS", "JobMeasurement", "chosen_jobs", "run"]
 
 
-def run(data: Path | None = None, names: Sequence[str] = ()) -> Iterator[Measurement]:
+def run(
+    data: Path | None = None, names: Sequence[str] = (), scale: int = 1
+) -> Iterator[Measurement]:
     """Every job as soon as it is measured, then the summary; real streams if a folder is given."""
     jobs = chosen_jobs(JOBS if data is None else stream_jobs(data), names)
-    yield from measured(jobs)
+    yield from measured([job.scaled(scale) for job in jobs])
 
 
 def chosen_jobs(jobs: Sequence[Job], names: Sequence[str]) -> list[Job]:

@@ -29,14 +29,7 @@ class Inputs:
         keys = job.stream.stem if job.stream else f"{job.keys}-{job.zipf}"
         path = self.folder / f"{keys}-{job.rows}-{job.partitions}"
         if not path.exists():
-            rows = (
-                skewed(self.session, job.rows // job.copies, job.keys, job.zipf)
-                if job.keys
-                else _real(self.session, job)
-            )
-            if job.copies > 1:
-                times = F.array_repeat(F.lit(0), job.copies)
-                rows = rows.select("*", F.explode(times)).drop("col")
+            rows = _generated(self.session, job) if job.keys else _real(self.session, job)
             rows.repartition(job.partitions).write.parquet(str(path))
         read = self.session.read.parquet(str(path))
         return read.withColumn("value", _costly(job.upstream)("value")) if job.upstream else read
@@ -48,6 +41,13 @@ class Inputs:
             keys = self.rows(job).select("key").distinct()
             keys.withColumn("title", F.upper("key")).repartition(4).write.parquet(str(path))
         return self.session.read.parquet(str(path))
+
+
+def _generated(session: SparkSession, job: Job) -> DataFrame:
+    rows = skewed(session, job.rows // job.copies, job.keys, job.zipf)
+    if job.copies == 1:
+        return rows
+    return rows.select("*", F.explode(F.array_repeat(F.lit(0), job.copies))).drop("col")
 
 
 def _real(session: SparkSession, job: Job) -> DataFrame:

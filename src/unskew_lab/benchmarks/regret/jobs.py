@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -44,22 +44,33 @@ class Job:
     """A file of real keys."""
     copies: int = 1
     """How often each of the generated rows is there."""
+    times: int = 1
+    """How many times the rows of the job as it is listed."""
 
     @property
     def name(self) -> str:
         """Kind, work, skew and keys, and what sets it apart."""
         if self.stream is not None:
-            return f"{self.kind}, {self.stream.stem}"
+            return ", ".join(filter(None, (self.kind, self.stream.stem, self._size)))
         work = "much work" if self.much else "little work"
         keys = "few keys" if self.keys <= FEW else "many keys"
         skew = "no" if self.skew == "none" else self.skew
         name = f"{self.kind}, {work}, {skew} skew, {keys}"
-        return f"{name}, {self.note}" if self.note else name
+        return ", ".join(filter(None, (name, self.note, self._size)))
+
+    @property
+    def _size(self) -> str:
+        return f"{self.times} x the rows" if self.times > 1 else ""
 
     @property
     def rows(self) -> int:
         """How many rows it has, or takes from its stream."""
-        return (MUCH_ROWS if self.much else LITTLE_ROWS) * self.copies
+        return (MUCH_ROWS if self.much else LITTLE_ROWS) * self.copies * self.times
+
+    def scaled(self, times: int) -> Job:
+        """So many times its rows, and its work."""
+        pairs = self.seconds_per_pair / times
+        return replace(self, times=times, seconds_per_pair=pairs)
 
     @property
     def cost(self) -> float:
