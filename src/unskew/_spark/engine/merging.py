@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,9 @@ from pyspark import TaskContext
 
 from unskew._spark.engine.bulk import Batches, Called, GroupTask, in_batches
 from unskew._spark.engine.calls import GroupCall, Results, Side
-from unskew._spark.engine.folding import FoldTask
+
+if TYPE_CHECKING:  # Its aggregates load the compiler.
+    from unskew._spark.engine.folding import FoldTask
 
 
 @dataclass(frozen=True, slots=True)
