@@ -22,6 +22,9 @@ from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.work import KeySample
 from unskew._spark.routing.route import Route
 
+_ALONE = 100_000
+"""Rows that one task reads sooner than several would send theirs to one."""
+
 
 def run_pilot(
     request: RoutingRequest, call: GroupCall, merge: GroupCall | None, rows: float | None
@@ -49,4 +52,6 @@ def _some_keys(request: RoutingRequest, stage: Stage, rows: float | None) -> Dat
     every = max(1, round((rows or 64.0 * ROWS) / ROWS))
     drawn = stage.rows.where(F.pmod(request.key.hash, F.lit(every)) == 0)
     by = [F.col(stage.rows.columns[place]) for place in stage.cut_by]
-    return drawn.repartition(1).sortWithinPartitions(*by)
+    # A shuffle is a stage of its own: of few rows one task may read all.
+    one = drawn.coalesce(1) if rows is not None and rows <= _ALONE else drawn.repartition(1)
+    return one.sortWithinPartitions(*by)

@@ -28,9 +28,12 @@ COUNTED = 8192
 HEAVY = 1 / 64
 """Which share of the rows makes a key heavy: it is named by its share."""
 SECONDS = 0.05
-"""When it stops to call the function."""
+"""When it stops to call the function, however few calls it has timed."""
+ENOUGH, CALLS = 0.02, 8
+"""When it stops if it has timed so many calls."""
 PARTS = 4
 """Of how many partial results of a key it times a merge, beside that of one."""
+_MERGING = 0.01  # Seconds of merges that are timed.
 _MERGES = 100  # Keys whose merge is timed.
 
 
@@ -42,6 +45,13 @@ def _first(batches: Batches) -> pa.Table:
         if sum(each.num_rows for each in taken) >= COUNTED:
             break
     return pa.Table.from_batches(taken)
+
+
+def _mixed(groups: KeyGroups) -> pa.Table:
+    """The rows of groups, large ones among small ones: time may not do for all."""
+    order = np.random.default_rng(0).permutation(groups.count)
+    rows = [np.arange(groups.starts[each], groups.starts[each + 1]) for each in order]
+    return groups.rows.take(pa.array(np.concatenate(rows)))
 
 
 class TimedCall(NamedTuple):
@@ -77,8 +87,7 @@ class PilotTask:
         if self.merge is not None:
             rows = _first(batches)
             keys = self._sample(rows)
-            # In the order of their keys, as rows that Spark sorted.
-            batches = iter([KeyGroups.of(rows.slice(0, ROWS), self.layout.cut_by).rows])
+            batches = iter([_mixed(KeyGroups.of(rows.slice(0, ROWS), self.layout.cut_by))])
         timed = list(self._timed(batches))
         # The first call pays for what is loaded on the way.
         usual = timed[len(timed) > 1 :]
@@ -104,14 +113,15 @@ class PilotTask:
 
     def _timed(self, batches: Batches) -> Iterator[TimedCall]:
         """A call for each complete group, while there is time."""
-        end = time.perf_counter() + SECONDS
+        began, calls = time.perf_counter(), 0
         for rows, starts in bundles(batches, self.layout.cut_by, self.call.settings.limits):
             for first, last in pairwise(starts.tolist()):
                 start, before = time.perf_counter(), time.process_time()
                 result = self._result(rows.slice(first, last - first))
                 now, busy = time.perf_counter(), time.process_time() - before
                 yield TimedCall(last - first, now - start, busy, result)
-                if now > end:
+                calls += 1
+                if now - began > (ENOUGH if calls > CALLS else SECONDS):
                     return
 
     def _result(self, rows: pa.Table) -> pa.Table:
@@ -131,7 +141,7 @@ class PilotTask:
             return 0.0, 0.0
         self._merged(results[:1], 1)  # The first call pays for what is loaded on the way.
         slowest = self._merged(results[:1], PARTS)
-        some = results[: int(np.clip(SECONDS / PARTS / slowest, 1, _MERGES))]
+        some = results[: int(np.clip(_MERGING / PARTS / slowest, 1, _MERGES))]
         one, more = (self._merged(some, parts) for parts in (1, PARTS))
         each = max(more - one, 0.0) / (PARTS - 1)
         return max(one - each, 0.0), each

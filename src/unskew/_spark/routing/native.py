@@ -11,6 +11,7 @@ comparison tells whether a row's key is in the table.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -29,7 +30,7 @@ from unskew.partitioners.static import AliasTable, SplitTable, StaticRoutes
 _LOW = 0xFFFFFFFF
 
 _Kind = Literal["int", "bigint"]
-_KINDS = {"int": np.int32, "bigint": np.int64}
+_KINDS: dict[_Kind, Any] = {"int": np.int32, "bigint": np.int64}
 
 MOST_ENTRIES = 1 << 14
 """Above this a table is looked up in Python: a query plan is no place for megabytes."""
@@ -125,14 +126,34 @@ def array_literal(values: Sequence[int] | NDArray[Any], kind: _Kind) -> Column:
     numbers = np.asarray(values, dtype=_KINDS[kind])
     if is_remote():
         return F.split(F.lit(",".join(map(str, numbers.tolist()))), ",").cast(f"array<{kind}>")
-    context: Any = SparkContext._active_spark_context
-    spark = context._jvm.org.apache.spark
+    java = _Java.of(SparkContext._active_spark_context)
     content = _unsafe_array(numbers)
-    array = spark.sql.catalyst.expressions.UnsafeArrayData()
-    array.pointTo(content, spark.unsafe.Platform.BYTE_ARRAY_OFFSET, len(content))
-    array_type = spark.sql.types.DataType.fromDDL(f"array<{kind}>")
-    literal = spark.sql.catalyst.expressions.Literal(array, array_type)
-    return ClassicColumn(spark.sql.classic.ExpressionUtils.column(literal))
+    array = java.array()
+    array.pointTo(content, java.offset, len(content))
+    return ClassicColumn(java.column(java.literal(array, java.kinds[kind])))
+
+
+class _Java(NamedTuple):
+    """What an array literal takes of Spark: each name on the way to one is a call to the JVM."""
+
+    array: Any
+    offset: int
+    literal: Any
+    column: Any
+    kinds: dict[_Kind, Any]
+
+    @classmethod
+    @functools.lru_cache(maxsize=1)
+    def of(cls, context: Any) -> _Java:
+        spark = context._jvm.org.apache.spark
+        expressions = spark.sql.catalyst.expressions
+        return cls(
+            expressions.UnsafeArrayData,
+            spark.unsafe.Platform.BYTE_ARRAY_OFFSET,
+            expressions.Literal,
+            spark.sql.classic.ExpressionUtils.column,
+            {kind: spark.sql.types.DataType.fromDDL(f"array<{kind}>") for kind in _KINDS},
+        )
 
 
 def _unsafe_array(numbers: NDArray[Any]) -> bytearray:
