@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from unskew._spark.planning.memory import remember
     from unskew._spark.planning.notices import explain, plan_of, verbose
     from unskew._spark.planning.plan import Plan
-    from unskew._spark.planning.request import plan
     from unskew._spark.verbs.group_by import groupBy
     from unskew._spark.verbs.join import join, plan_join
     from unskew._spark.verbs.map import mapInArrow, mapInPandas
+    from unskew._spark.verbs.plan import plan
     from unskew._spark.verbs.repartition import repartition
     from unskew.aggregates import Aggregate
     from unskew.aggregates import Count as count
@@ -48,7 +48,7 @@ _HOMES = {
     "join": "unskew._spark.verbs.join",
     "mapInArrow": "unskew._spark.verbs.map",
     "mapInPandas": "unskew._spark.verbs.map",
-    "plan": "unskew._spark.planning.request",
+    "plan": "unskew._spark.verbs.plan",
     "plan_join": "unskew._spark.verbs.join",
     "plan_of": "unskew._spark.planning.notices",
     "remember": "unskew._spark.planning.memory",

@@ -12,6 +12,8 @@ from tests.spark.routes import WORKER
 
 import unskew
 from unskew._spark.frames.keys import KeyColumns
+from unskew._spark.planning.cost_model import StageCost
+from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.statistics import profile_keys
 from unskew._spark.routing.route import Route
 from unskew.errors import NeedError, ParameterError, UnknownNameError, UnskewError
@@ -104,6 +106,39 @@ def test_auto_splits_the_hot_key(skewed):
     assert plan.forecast.max_over_mean < 1.02
     pairs = plan.with_worker(skewed).select("key", WORKER).distinct().count()
     assert pairs <= plan.forecast.replicas
+
+
+@pytest.mark.parametrize(
+    ("need", "scheme"), [("mergeable", "planned-split"), ("whole-key", "routing-table")]
+)
+def test_what_a_row_takes_decides_if_it_is_told(skewed, need, scheme):
+    costly = unskew.plan(skewed, "key", WORKERS, need=need, seconds_per_row=1e-3)
+    free = unskew.plan(skewed, "key", WORKERS, need=need, seconds_per_row=0.0)
+    assert costly.partitioner.scheme == scheme
+    assert free.plain
+    for plan in (costly, free):
+        # Rows are to be placed: no way leaves them where they are.
+        assert {way.name for way in plan.ways} == {"plain", "hash", scheme}
+        assert plan.ways[0].seconds == plan.forecast_seconds
+        assert plan.apply(skewed).count() == 40_000
+
+
+def test_by_default_every_slot_has_a_worker(spark, skewed):
+    slots = spark.sparkContext.defaultParallelism
+    spark.conf.set("spark.sql.shuffle.partitions", "200")
+    try:
+        assert unskew.plan(skewed, "key").workers == slots
+        assert unskew.plan(skewed, "key", capacities=[1.0, 2.0, 3.0]).workers == 3
+        assert unskew.diagnose(skewed, "key").workers == slots
+        assert unskew.repartition(skewed, "key", scheme="ring").rdd.getNumPartitions() == slots
+    finally:
+        spark.conf.unset("spark.sql.shuffle.partitions")
+
+
+@pytest.mark.parametrize(("rows", "most", "tasks"), [(1e3, 200, 4), (1e9, 200, 107), (1e12, 9, 16)])
+def test_many_bytes_get_more_tasks_than_slots(rows, most, tasks):
+    made = StageCost(Machine(slots=4, cores=4), row_bytes=16).level_tasks(rows, most)
+    assert made == -(-tasks // 4) * 4
 
 
 def test_auto_leaves_even_keys_to_spark(even):

@@ -143,8 +143,8 @@ def diagnose(
     key : str or list of str
         The column or columns that the rows are grouped by.
     workers : int, optional
-        How many workers to spread the rows over; the shuffle partitions of the session if not
-        given.
+        How many workers to spread the rows over; if not given one for each slot of the session,
+        or several if there are more bytes than these can take.
     sample : float, optional
         Share of the rows to read, above 0 and at most 1; all if not given.
     top : int

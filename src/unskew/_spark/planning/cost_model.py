@@ -7,12 +7,13 @@ of two on other machines. What decides most jobs, the user's function, is timed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from unskew._spark.planning.machine import Machine, Seconds
+from unskew._spark.planning.machine import MORE, Machine, Seconds
 from unskew._spark.planning.statistics import FEW
 from unskew.checking import check_number
 from unskew.errors import ParameterError, ParameterTypeError
@@ -138,6 +139,15 @@ class StageCost:
         size = rows * self.row_bytes
         each = np.clip(size / self.machine.slots, SMALLEST, LARGEST)
         return int(np.clip(round(size / each), 1, most))
+
+    def level_tasks(self, rows: float, most: int) -> int:
+        """One task for each slot, or several where there are more bytes than these can take.
+
+        At most `most`, or a few for each slot: sizes that Spark guesses may be far too large.
+        """
+        slots = self.machine.slots
+        rounds = math.ceil(rows * self.row_bytes / (slots * LARGEST))
+        return min(max(rounds, 1) * slots, max(MORE * slots, most))
 
     def trips(self, kind: str, rows: float, groups: float, tasks: int) -> float:
         """How much longer Spark's own call takes for these groups than all of a task's at once."""

@@ -19,7 +19,7 @@ from unskew._spark.planning.choice import heaviest, route_for
 from unskew._spark.planning.cost_model import ASSUMED, FIRST_PASS, FunctionCost, StageCost
 from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.input import Input
-from unskew._spark.planning.machine import Machine
+from unskew._spark.planning.machine import Machine, shuffle_partitions
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.reasons import because, expected
@@ -86,12 +86,18 @@ class Question:
     """What an earlier run took."""
     kind: str | None = None
     """What the function takes, if Spark's own call can call it: "arrow" or "pandas"."""
+    moves: bool = False
+    """Whether rows are to be placed: they may not stay where they are."""
 
     @property
     def workers(self) -> int | None:
         """How many workers the user asks for."""
         count: int | None = self.request.given["workers"]
         return count
+
+    @property
+    def _shuffle_partitions(self) -> int:
+        return shuffle_partitions(self.request.rows.sparkSession)
 
     def decide(self) -> Decision:
         """Weigh the legal ways."""
@@ -200,12 +206,12 @@ class Question:
             route = Route.in_place(self.workers or machine.slots)
         else:
             # Spark would pack few rows into one task, however long the function takes.
-            route = Route.of(KeyGrouping(self.workers or source.tasks_on(machine)))
+            tasks = self.workers or source.tasks_on(machine, self._shuffle_partitions)
+            route = Route.of(KeyGrouping(tasks))
         tell(f"{route.name}: {why}")
         return Decision(self.request.made(route, why))
 
     def _job(self, machine: Machine, source: Input, found: Pilot, work: KeyWork) -> Job:
-        conf = self.request.rows.sparkSession.conf
         return Job(
             machine,
             work,
@@ -214,9 +220,10 @@ class Question:
             source.partitions or machine.slots,
             source.row_bytes,
             self.workers,
-            int(str(conf.get("spark.sql.shuffle.partitions"))),
+            self._shuffle_partitions,
             self.request.settings,
             kind=self.kind,
+            moves=self.moves,
         )
 
     def counted(self, machine: Machine, source: Input, profile: KeyProfile) -> Decision:

@@ -20,8 +20,8 @@ from pyspark.sql.types import (
 from unskew._spark.frames.files import is_connect
 from unskew._spark.frames.parquet_files import rows_per_byte
 from unskew._spark.frames.physical_plan import is_read_only
-from unskew._spark.planning.cost_model import LARGEST, StageCost
-from unskew._spark.planning.machine import MORE, Machine
+from unskew._spark.planning.cost_model import StageCost
+from unskew._spark.planning.machine import MORE, Machine, shuffle_partitions
 from unskew._spark.planning.statistics import FEW
 
 _SIZES: dict[type[DataType], int] = {
@@ -68,10 +68,11 @@ class Input(NamedTuple):
         )
         return cls(cheap, count, partitions, width, bool(repeats))
 
-    def tasks_on(self, machine: Machine) -> int:
-        """How many tasks to make of rows of which no more is known: more than slots for many."""
-        few = self.rows is not None and self.rows * self.row_bytes < machine.slots * LARGEST
-        return machine.slots if few else MORE * machine.slots
+    def tasks_on(self, machine: Machine, most: int) -> int:
+        """How many tasks to make of all rows."""
+        if self.rows is None:
+            return MORE * machine.slots
+        return StageCost(machine, self.row_bytes).level_tasks(self.rows, most)
 
     def few(self, sample: float | None) -> bool:
         """Whether the driver can count the keys of the rows, or of a sample of them."""
@@ -82,6 +83,19 @@ class Input(NamedTuple):
         if self.rows is None or self.partitions is None:
             return None
         return StageCost(machine, self.row_bytes).countable(self.rows, self.partitions, seconds)
+
+
+def default_workers(rows: DataFrame) -> int:
+    """How many workers rows are spread over if nobody says.
+
+    In a batch as many as there are tasks to make of them. What the batches of a stream will bring
+    is not known, and Spark Connect tells of slots only by a job.
+    """
+    session = rows.sparkSession
+    partitions = shuffle_partitions(session)
+    if rows.isStreaming or is_connect(session):
+        return partitions
+    return Input.of(rows).tasks_on(Machine.of(session), partitions)
 
 
 def _counted(rows: DataFrame, query: Any, width: float) -> float | None:

@@ -23,7 +23,7 @@ from unskew._spark.planning.join_kinds import JoinKind
 from unskew._spark.planning.join_ways import PLAIN, SMALL, JoinJob, JoinWay
 from unskew._spark.planning.join_work import JoinKeys, SideRows, level
 from unskew._spark.planning.key_names import KeyNames
-from unskew._spark.planning.machine import Machine
+from unskew._spark.planning.machine import Machine, shuffle_partitions
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.reasons import expected
@@ -213,7 +213,7 @@ class JoinQuestion:
             right,
             self.kind,
             workers,
-            int(str(session.conf.get("spark.sql.shuffle.partitions"))),
+            shuffle_partitions(session),
             SkewJoin.of(session),
             self.left.settings,
             keys,

@@ -52,6 +52,11 @@ class Machine:
         return float(max(free))
 
 
+def shuffle_partitions(session: SparkSession) -> int:
+    """How many partitions Spark makes behind a shuffle, before it packs small ones together."""
+    return int(str(session.conf.get("spark.sql.shuffle.partitions")))
+
+
 def _is_local(session: SparkSession) -> bool:
     """Whether all tasks run on the driver's machine."""
     try:
@@ -88,7 +93,7 @@ def _to_come(session: SparkSession) -> int:
     slots = max(cores // each, 1)
     if conf.get("spark.dynamicAllocation.enabled", "false") == "true":
         # There are none yet, or few, and as many come as have tasks.
-        tasks = int(str(session.conf.get("spark.sql.shuffle.partitions")))
+        tasks = shuffle_partitions(session)
         most = int(conf.get("spark.dynamicAllocation.maxExecutors", str(tasks)))
         return min(most * slots, tasks)
     return int(conf.get("spark.executor.instances", "0")) * slots

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from unskew._spark.planning.decision import COSTLY, LATE, RANGES, Question
 from unskew._spark.planning.input import Input
-from unskew._spark.planning.machine import Machine
+from unskew._spark.planning.machine import Machine, shuffle_partitions
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest, check_same_types
@@ -44,7 +44,8 @@ def _decided(left: RoutingRequest, right: RoutingRequest) -> Plan:
         if profile is not None:
             return Question(left, merges=False).counted(machine, _both(*inputs), profile).plan
         why = LATE
-    tasks = asked or max(each.tasks_on(machine) for each in inputs)
+    most = shuffle_partitions(session)
+    tasks = asked or max(each.tasks_on(machine, most) for each in inputs)
     route = Route.of(KeyGrouping(tasks))
     tell(f"{route.name}: {why}")
     return left.made(route, why)

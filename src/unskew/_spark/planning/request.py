@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from pyspark.sql.types import StructField
 from unskew._spark.frames.keys import KeyColumns, place_of
 from unskew._spark.planning.choice import Choice, choose, heaviest, route_for, unmeasured_route
 from unskew._spark.planning.hot_key import HotKey
-from unskew._spark.planning.input import Input
+from unskew._spark.planning.input import Input, default_workers
 from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.own_call import NO_KEY
@@ -30,8 +30,7 @@ from unskew._spark.planning.settings import PlanSettings
 from unskew._spark.planning.statistics import KeyProfile, profile_keys
 from unskew._spark.routing.route import IN_PLACE, Route
 from unskew.errors import KeyTypeError
-from unskew.partitioners import KeyGrouping, Need, Partitioner
-from unskew.partitioners.contract import need_named
+from unskew.partitioners import KeyGrouping, Need
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +75,7 @@ class RoutingRequest:
         settings = settings or {}
         count = checked_workers(scheme, workers)
         if count is None:
-            count = int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+            count = _one_each(settings.get("capacities")) or default_workers(rows)
         asked, checked = with_settings(scheme, count, settings, measured)
         if isinstance(asked, Plan):
             asked.check_key(columns)
@@ -179,6 +178,11 @@ class RoutingRequest:
         return replace(plan, names=KeyNames(self.rows, self.key))
 
 
+def _one_each(capacities: Any) -> int:
+    """How many workers have a capacity; 0 if none are given."""
+    return len(capacities) if isinstance(capacities, Sized) else 0
+
+
 def check_same_types(left: KeyColumns, right: KeyColumns) -> None:
     """Raise if the keys' types differ: 1 as INT and as BIGINT have different hashes."""
     for mine, theirs in left.differing_types(right):
@@ -186,54 +190,3 @@ def check_same_types(left: KeyColumns, right: KeyColumns) -> None:
             f"column {mine.name!r} is {mine.dataType.simpleString()} on the left and "
             f"{theirs.name!r} is {theirs.dataType.simpleString()} on the right; cast one of them"
         )
-
-
-def plan(
-    rows: DataFrame,
-    key: str | Sequence[str],
-    workers: int | None = None,
-    *,
-    need: Need | str = Need.MERGEABLE,
-    scheme: str | Partitioner = "auto",
-    **settings: Any,
-) -> Plan:
-    """Measure the keys of `rows` in one pass and decide how to spread them over `workers`.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        The rows, or others with keys like theirs.
-    key : str or list of str
-        The column or columns that the rows are grouped by.
-    workers : int, optional
-        How many partitions there will be; the shuffle partitions of the session if not given.
-    need : Need or {"whole-key", "mergeable", "any-row"}
-        What the work needs of the rows of one key; schemes that do not guarantee it are refused.
-    scheme : str or Partitioner
-        The name of a scheme, or one with its settings, `PartialKey(workers=8, choices=5)`; "auto"
-        picks by need and skew, and gives the reason.
-    **settings
-        Of a named scheme: the parameters of its class (`scheme="pkg", choices=5`). Of "auto" and
-        schemes made from frequencies: `capacities`, the relative speed of each worker (all alike
-        if not given); `epsilon`, by how much a worker may exceed its fair share (0.005); `table`,
-        the most keys that are routed by name (1,000). Of all: `sample`, the share of the rows to
-        read, above 0 and at most 1 (all if not given).
-
-    Returns
-    -------
-    Plan
-        With `explain()`, `apply(rows)`, `with_worker(rows)`, `to_json()`.
-    """
-    request = RoutingRequest.of(
-        rows,
-        key,
-        need=need_named(need),
-        workers=workers,
-        scheme=scheme,
-        settings=settings,
-        measured=True,
-    )
-    if request.scheme == IN_PLACE or isinstance(request.scheme, Plan):
-        return request.plan()
-    # A plan always has a forecast, so that every scheme is measured.
-    return request.plan_from(request.profile())

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.frames.physical_plan import check_stream_order
 from unskew._spark.planning.plan import Plan
-from unskew._spark.planning.request import RoutingRequest, plan
+from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.scheme import MEASURED, Scheme, check_reports, check_scheme, requested
 from unskew._spark.routing.route import IN_PLACE, Lowering, Route
 from unskew.errors import ParameterError
@@ -117,9 +117,14 @@ class StreamRequest:
             route = Route.of(scheme, "online" if alike else None)
             return self._checked(route), requested(scheme)
         if self.history is not None:
-            made = plan(
-                self.history, self.request.key.names, self.workers, scheme=scheme, **self.settings
-            )
+            made = RoutingRequest.of(
+                self.history,
+                self.request.key.names,
+                need=Need.MERGEABLE,
+                workers=self.workers,
+                scheme=scheme,
+                settings=self.settings,
+            ).plan()
             made.check_key(self.request.key)
             return self._planned(made, f"planned from history; {made.why}")
         if scheme != "auto":

@@ -69,6 +69,8 @@ class Job:
     """The keys of a few rows, if that is all that is known of them."""
     kind: str | None = None
     """What the function takes, if Spark's own call can call it: "arrow" or "pandas"."""
+    moves: bool = False
+    """Whether every row goes to a worker: none may stay on its input partition."""
 
     @property
     def calls(self) -> Machine:
@@ -96,6 +98,7 @@ class Job:
             yield from map(self._table, self._counts)
         else:
             yield from map(self._split, self._counts)
+        if self._may_stay:
             yield self._merged_by_table(self._counts[0])
 
     def unplanned(self) -> Iterator[Way]:
@@ -111,7 +114,7 @@ class Job:
         yield self.as_spark()
         for tasks in self._counts:
             yield self._routed("hash", KeyGrouping(tasks), self.work.hashed(tasks))
-        if self.merge is not None:
+        if self._may_stay:
             tasks = self.stage.packed(self._partial_results, self.shuffle_partitions)
             by_spark = Route.in_place(self.partitions)
             yield self._in_place(IN_PLACE, by_spark, self._merging.hashed(tasks))
@@ -120,9 +123,15 @@ class Job:
             yield self._in_place(f"{IN_PLACE}+hash", Route.merged_on(by_hash), loads)
 
     @property
+    def _may_stay(self) -> bool:
+        return self.merge is not None and not self.moves
+
+    @property
     def _counts(self) -> list[int]:
-        slots = self.machine.slots
-        return [self.workers] if self.workers else [slots, MORE * slots]
+        if self.workers:
+            return [self.workers]
+        tasks = self.stage.level_tasks(self.work.rows, self.shuffle_partitions)
+        return [tasks, MORE * tasks]
 
     def as_spark(self) -> Way:
         """Spark's own shuffle, which packs small data into few tasks whatever a row costs."""

@@ -60,8 +60,8 @@ def join(
     how : str
         inner, left, right, full, semi or anti, or another of Spark's names for these.
     workers : int, optional
-        How many partitions to join on. If not given, the shuffle partitions of the session; with
-        "copy" as many as it has slots, with "auto" so many or more.
+        How many partitions to join on. If not given, one for each slot of the session, or
+        several if there are more bytes than these can take.
     scheme : str, Partitioner or Plan
         With "auto", the way that is expected to take the least time; keys are counted only where
         that can pay, and never those of a side that is more than a scan. "planned-split" splits

@@ -39,7 +39,8 @@ def repartition(
     key : str or list of str
         The column or columns of the key.
     workers : int, optional
-        How many partitions; the shuffle partitions of the session if not given.
+        How many partitions; if not given one for each slot of the session, or several if there are
+        more bytes than these can take.
     scheme : str, Partitioner or Plan
         A way of routing rows by name or with its settings, or a plan made before. "auto" counts
         the keys where that is quick, and leaves the rows to Spark where it is not.
