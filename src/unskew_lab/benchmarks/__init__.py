@@ -10,6 +10,7 @@ from pathlib import Path
 from unskew_lab.benchmarks import (
     costs,
     groups,
+    nightly,
     planners,
     regret,
     routers,
@@ -49,6 +50,7 @@ ALL: dict[str, Callable[[Asked], Iterable[Measurement]]] = {
     "groups": lambda _: groups.run(),
     "spark": lambda asked: chain(spark_overhead.run(), spark_gain.run(asked.data)),
     "regret": lambda asked: regret.run(asked.data, asked.jobs, asked.scale),
+    "nightly": lambda _: nightly.run(),
     "streaming": lambda _: chain(
         streaming_mergeable.run(),
         streaming_stateful.run(),
