@@ -30,7 +30,8 @@ HEAVY = 1 / 64
 SECONDS = 0.05
 """When it stops to call the function, however few calls it has timed."""
 ENOUGH, CALLS = 0.02, 8
-"""When it stops if it has timed so many calls."""
+"""When it stops if it has timed so many calls, of parts: whole keys may take time by the square of
+their rows, which few calls do not tell."""
 PARTS = 4
 """Of how many partial results of a key it times a merge, beside that of one."""
 _MERGING = 0.01  # Seconds of merges that are timed.
@@ -61,7 +62,6 @@ class TimedCall(NamedTuple):
     seconds: float
     busy: float
     """Seconds of a core."""
-    result: pa.Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class PilotTask:
             rows = _first(batches)
             keys = self._sample(rows)
             batches = iter([_mixed(KeyGroups.of(rows.slice(0, ROWS), self.layout.cut_by))])
-        timed = list(self._timed(batches))
+        timed, results = self._timed(batches)
         # The first call pays for what is loaded on the way.
         usual = timed[len(timed) > 1 :]
         busy = sum(each.busy for each in usual) / max(sum(each.seconds for each in usual), 1e-9)
@@ -100,7 +100,7 @@ class PilotTask:
         seen = sum(each.rows for each in timed)
         report["keys"] = keys or (seen, len(timed), len(timed) / 2)
         if self.merge is not None:
-            report["merge"] = self._merging([each.result for each in timed if each.result.num_rows])
+            report["merge"] = self._merging([each for each in results if each.num_rows])
         return report
 
     def _sample(self, rows: pa.Table) -> tuple[int, int, float, list[float]]:
@@ -111,29 +111,46 @@ class PilotTask:
         heavy = shares[shares >= HEAVY].tolist()
         return rows.num_rows, groups.count, half.count, heavy
 
-    def _timed(self, batches: Batches) -> Iterator[TimedCall]:
-        """A call for each complete group, while there is time."""
-        began, calls = time.perf_counter(), 0
-        for rows, starts in bundles(batches, self.layout.cut_by, self.call.settings.limits):
-            for first, last in pairwise(starts.tolist()):
+    def _timed(self, batches: Batches) -> tuple[list[TimedCall], list[pa.Table]]:
+        """A call for each complete group, while there is time, and what they returned."""
+        timed: list[TimedCall] = []
+        returned: list[Any] = []
+        began = time.perf_counter()
+        for bundle in bundles(batches, self.layout.cut_by, self.call.settings.limits):
+            results = self._results(bundle)
+            for rows in np.diff(bundle.starts).tolist():
                 start, before = time.perf_counter(), time.process_time()
-                result = self._result(rows.slice(first, last - first))
+                returned.append(next(results))
                 now, busy = time.perf_counter(), time.process_time() - before
-                yield TimedCall(last - first, now - start, busy, result)
-                calls += 1
-                if now - began > (ENOUGH if calls > CALLS else SECONDS):
-                    return
+                timed.append(TimedCall(rows, now - start, busy))
+                enough = self.merge is not None and len(timed) > CALLS
+                if now - began > (ENOUGH if enough else SECONDS):
+                    return timed, self._tables(returned)
+        return timed, self._tables(returned)
 
-    def _result(self, rows: pa.Table) -> pa.Table:
-        key = [rows.column(place).slice(0, 1) for place in self.layout.key]
-        if self.call.form.iterator:
-            shown = map(self.layout.shown, rows.to_batches())
-            return pa.concat_tables(self.call.of_stream(key, shown))
+    def _results(self, bundle: Bundle) -> Iterator[Any]:
+        """What the function returns for each group, as it is called in bulk."""
+        heads = bundle.rows.take(pa.array(bundle.starts[:-1]))
+        keys = [heads.column(place) for place in self.layout.key]
+        if not self.call.form.iterator:
+            yield from self.call.of_bundle(self.layout.sides(bundle), keys)
+            return
+        for group, (first, last) in enumerate(pairwise(bundle.starts.tolist())):
+            shown = map(self.layout.shown, bundle.rows.slice(first, last - first).to_batches())
+            yield pa.concat_tables(
+                self.call.of_stream([each.slice(group, 1) for each in keys], shown)
+            )
+
+    def _tables(self, returned: list[Any]) -> list[pa.Table]:
+        """The results of each group, converted together."""
+        if self.call.form.iterator or not returned:
+            return returned
         collector = self.call.collector()
-        whole = Bundle(rows, np.array([0, rows.num_rows]))
-        for result in self.call.of_bundle(self.layout.sides(whole), key):
-            collector.add(result)
-        return collector.taken().rows
+        for each in returned:
+            collector.add(each)
+        rows, counts = collector.taken()
+        ends = np.cumsum(counts)
+        return [rows.slice(end - count, count) for end, count in zip(ends, counts, strict=True)]
 
     def _merging(self, results: list[pa.Table]) -> tuple[float, float]:
         """The seconds of a merge: for a key, and for each partial result of it."""

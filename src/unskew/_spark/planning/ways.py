@@ -19,7 +19,7 @@ from unskew.partitioners.whole_planning import plan_whole_keys
 
 PLAIN = "plain"
 """Spark's own shuffle."""
-ALIKE = 1.05
+ALIKE = 1.1
 """Forecasts this near tell nothing: then the simplest way is taken."""
 
 
