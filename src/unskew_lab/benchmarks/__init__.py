@@ -17,11 +17,7 @@ from unskew_lab.benchmarks import (
     simulator,
     spark_gain,
     spark_overhead,
-    streaming_balance,
-    streaming_executors,
-    streaming_machines,
-    streaming_mergeable,
-    streaming_stateful,
+    streaming,
 )
 from unskew_lab.benchmarks.measuring import Measurement
 
@@ -33,7 +29,7 @@ class Asked:
     data: Path | None = None
     """A folder of real streams."""
     jobs: tuple[str, ...] = ()
-    """Parts of the names of the jobs to run; all if there are none."""
+    """Parts of the names of the jobs, or of the parts of `streaming`, to run; all if none."""
     seconds: float = 30.0
     """Of work for each slot, where a benchmark draws rows of different costs."""
     deals: int = 5
@@ -51,13 +47,7 @@ ALL: dict[str, Callable[[Asked], Iterable[Measurement]]] = {
     "spark": lambda asked: chain(spark_overhead.run(), spark_gain.run(asked.data)),
     "regret": lambda asked: regret.run(asked.data, asked.jobs, asked.scale),
     "nightly": lambda _: nightly.run(),
-    "streaming": lambda _: chain(
-        streaming_mergeable.run(),
-        streaming_stateful.run(),
-        streaming_balance.run(),
-        streaming_executors.run(),
-        streaming_machines.run(),
-    ),
+    "streaming": lambda asked: streaming.run(asked.jobs),
 }
 """Every benchmark by its name."""
 

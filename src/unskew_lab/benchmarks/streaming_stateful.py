@@ -44,17 +44,13 @@ EARLY, LATE, AROUND = 5, 50, 2
 DRIFT, LONGEST = 1.1, 1.5
 
 
-def run() -> Iterator[Measurement]:
-    """The fixed cost of a batch, the price of a move, growth of the state."""
+def _session() -> SparkSession:
     from unskew_lab.apps.keyed_state import STORE
 
     session = new_session(2)
     for name, value in STORE.items():
         session.conf.set(name, value)
-    yield from _fixed(session)
-    yield from _moving(session)
-    yield from _lasting(session)
-    yield from _growing(session)
+    return session
 
 
 def _stream(session: SparkSession, folder: str) -> DataFrame:
@@ -94,8 +90,9 @@ def _triggers(query: StreamingQuery) -> list[float]:
     ]
 
 
-def _fixed(session: SparkSession) -> Iterator[Measurement]:
+def fixed() -> Iterator[Measurement]:
     """What a batch takes that has hardly any work, beside plain SQL without state."""
+    session = _session()
     with tempfile.TemporaryDirectory() as folder:
         write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES, all_first=True)
         plain = statistics.median(_sql(session, folder)[2:])
@@ -129,8 +126,9 @@ def _sql(session: SparkSession, folder: str) -> list[float]:
     return times
 
 
-def _moving(session: SparkSession) -> Iterator[Measurement]:
+def moves() -> Iterator[Measurement]:
     """Every fourth batch moves keys, the one after it takes them in, and the others do neither."""
+    session = _session()
     for moved, target in MOVED.items():
         with tempfile.TemporaryDirectory() as folder:
             write_touched(Path(folder), FIXED_KEYS, MOVING_BATCHES, all_first=True)
@@ -148,8 +146,9 @@ def _moving(session: SparkSession) -> Iterator[Measurement]:
     yield Measurement("a moved key, in both batches", price, price / PRICE, "60 µs", 1.0)
 
 
-def _lasting(session: SparkSession) -> Iterator[Measurement]:
+def lasting() -> Iterator[Measurement]:
     """Many batches of the same load: none may grow longer, and none be long."""
+    session = _session()
     with tempfile.TemporaryDirectory() as folder:
         write_touched(Path(folder), FIXED_KEYS, LATE + AROUND + 1, all_first=True)
         found = _run(session, folder, None)
@@ -181,8 +180,9 @@ class MoveSome:
         return replace(plan, table=table, loads=np.zeros(workers))
 
 
-def _growing(session: SparkSession) -> Iterator[Measurement]:
+def growth() -> Iterator[Measurement]:
     """The same rows a batch over more and more state."""
+    session = _session()
     base = 0.0
     for keys in STATE_SIZES:
         with tempfile.TemporaryDirectory() as folder:

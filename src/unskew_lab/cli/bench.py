@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,10 @@ Data = Annotated[
 ]
 Jobs = Annotated[
     list[str] | None,
-    typer.Option(help="Only jobs of regret and costs whose name holds this text; may be repeated."),
+    typer.Option(
+        help="Only jobs of regret and costs, or parts of streaming, whose name holds this text; "
+        "may be repeated."
+    ),
 ]
 Seconds = Annotated[float, typer.Option(min=0.1, help="Work of each slot, for costs.")]
 Scale = Annotated[
@@ -47,7 +51,8 @@ def bench(
 ) -> None:
     """Measure speed; every figure is a ratio to a baseline of the same run.
 
-    Prints each figure as soon as it is measured, and a table of all at the end. Example:
+    Prints each figure as soon as it is measured, and a table of all at the end. With --json a run
+    that is stopped, or fails, still prints what it has. Example:
 
       unskew bench routers
     """
@@ -58,17 +63,32 @@ def bench(
     chosen = [name] if name else list(ALL)
     if not WITHOUT_SPARK.issuperset(chosen):
         check_extra("pyspark", "lab")
+        from unskew.testing import stop_on_sigterm
+
+        stop_on_sigterm()
     asked = Asked(data, tuple(jobs or ()), seconds, deals, scale)
     rows: list[Measurement] = []
-    for each in chosen:
-        with waiting(f"Measuring {each}") as say:
-            for row in ALL[each](asked):
-                errors.print(f"{row.name}: {row.seconds:.3f} s, {row.ratio:.2f} x {row.against}")
-                rows.append(row)
-                say(f"Measuring {each}, {len(rows)} figures so far")
-    if as_json:
-        print_json([row.as_dict() for row in rows])
-        return
+    try:
+        for each in chosen:
+            rows.extend(_measured(each, asked))
+    finally:
+        # A run of half an hour that is cut short, or fails, keeps what it has measured.
+        if as_json and rows:
+            print_json([row.as_dict() for row in rows])
+    if not as_json:
+        _show(rows)
+
+
+def _measured(name: str, asked: Asked) -> Iterator[Measurement]:
+    """The figures of a benchmark, each printed as soon as it is measured."""
+    with waiting(f"Measuring {name}") as say:
+        for count, row in enumerate(ALL[name](asked), 1):
+            errors.print(f"{row.name}: {row.seconds:.3f} s, {row.ratio:.2f} x {row.against}")
+            say(f"Measuring {name}, {count} figures so far")
+            yield row
+
+
+def _show(rows: list[Measurement]) -> None:
     by_job = [row for row in rows if isinstance(row, JobMeasurement)]
     if by_job:
         console.print(regret_table(by_job))
