@@ -35,6 +35,12 @@ DRIVER = Path(__file__).with_name("driver.py")
 ROWS_PER_FILE = 300
 FILES_AHEAD = 4
 
+PATIENCE = 300
+"""Seconds without a batch, or for the rest of the stream, after which the stream hangs."""
+
+ENDS = 3
+"""Times that the driver may fail on its own before it comes to the end of the stream."""
+
 
 def write_whole(table: pa.Table, folder: Path, number: int) -> None:
     """Write a file of a stream that runs: Spark must not see half of it."""
@@ -94,6 +100,11 @@ class Run:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
+    def hangs(self, what: str) -> SystemExit:
+        """An end of it all, with the last words of the driver."""
+        said = (self.folder / "driver.log").read_text(errors="replace").splitlines()[-50:]
+        return SystemExit("\n".join([*said, f"{what}; above, the end of the driver's log"]))
+
     def is_up(self) -> bool:
         """Whether the driver runs."""
         return self.process is not None and self.process.poll() is None
@@ -114,6 +125,7 @@ class Chaos:
     machines: LocalCluster | None
     driver_kills: int = 0
     executor_kills: int = 0
+    began: float = field(default_factory=time.monotonic)
 
     def rage(self, drivers: int, executors: int) -> None:
         """Kill until all kills are done, a batch or so apart."""
@@ -130,14 +142,16 @@ class Chaos:
                 self.executor_kills += 1
             print(
                 f"{self.driver_kills} drivers and {self.executor_kills} executors killed, "
-                f"batch {self.run.committed()}",
+                f"batch {self.run.committed()}, {time.monotonic() - self.began:.0f} s",
                 flush=True,
             )
 
     def _await_progress(self) -> None:
         """Until a batch more is committed: a kill while Spark starts up would tell nothing."""
-        before = self.run.committed()
+        before, end = self.run.committed(), time.monotonic() + PATIENCE
         while self.run.committed() <= before:
+            if time.monotonic() > end:
+                raise self.run.hangs(f"no batch after {before} in {PATIENCE} s")
             if not self.run.is_up():
                 self.run.start()
             self._sleep(0.2)
@@ -152,8 +166,17 @@ class Chaos:
     def finish(self) -> None:
         """Let the stream come to its end."""
         (self.run.folder / "over").touch()
-        while not self.run.is_up() or self.run.process.wait() != 0:  # type: ignore[union-attr]
+        for _ in range(1 + ENDS):
+            if self._ends():
+                return
             self.run.start()
+        raise self.run.hangs(f"{ENDS} drivers failed on their own")
+
+    def _ends(self) -> bool:
+        try:
+            return self.run.process is not None and self.run.process.wait(PATIENCE) == 0
+        except subprocess.TimeoutExpired:
+            raise self.run.hangs(f"the stream did not end in {PATIENCE} s") from None
 
 
 def check(folder: Path, keys: list[str | None]) -> tuple[int, int, int]:

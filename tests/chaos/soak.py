@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from tests.chaos.run import write_whole
+from tests.chaos.run import PATIENCE, write_whole
 
 import unskew
 from unskew_lab.session import new_session
@@ -58,7 +58,7 @@ def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
         payback=None,
     )  # fmt: skip
     records: list[dict[str, Any]] = []
-    written = 0
+    written, heard = 0, time.monotonic()
     query = stream.start(lambda output, _: output.write.format("noop").mode("overwrite").save())
     while query.isActive and len(records) < batches:
         last = records[-1]["batch"] if records else -1
@@ -74,11 +74,14 @@ def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
                     "megabytes": _megabytes(session),
                 }
             )
+            heard = time.monotonic()
             if len(records) % 50 == 0:
                 print(len(records), records[-1], flush=True)
         while written < min(len(records) + AHEAD, batches):
             expected.update(_write(folder, written, draw))
             written += 1
+        if time.monotonic() > heard + PATIENCE:
+            raise SystemExit(f"no batch after {len(records)} in {PATIENCE} s")
         time.sleep(0.02)
     query.stop()
     query.awaitTermination()
