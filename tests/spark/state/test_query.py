@@ -66,8 +66,8 @@ class Stream:
         # Spark takes files by their age, and two may be of the same millisecond.
         os.utime(path, (1_700_000_000 + number,) * 2)
 
-    def run(self, **changes):
-        rows = self.spark.readStream.schema("key string").option("maxFilesPerTrigger", 1)
+    def run(self, files=1, **changes):
+        rows = self.spark.readStream.schema("key string").option("maxFilesPerTrigger", files)
         settings = {
             "schema": "key string, n bigint, what string",
             "state_schema": "n bigint",
@@ -121,6 +121,22 @@ def test_restart_fall_back_and_refusal(spark, tmp_path, caplog):
     shutil.copytree(tmp_path / "copy", tmp_path / "checkpoint" / "spark")
     with pytest.raises(StateError, match=r"has no state, but .* has finished batch 2"):
         stream.run()
+
+
+def test_no_output_stays_of_batches_that_are_cut_differently_when_they_come_again(spark, tmp_path):
+    stream, state = Stream(spark, tmp_path), tmp_path / "checkpoint" / "state"
+    stream.add(["a"])
+    stream.run(timeout=None)
+    shutil.copytree(state, tmp_path / "backup")
+    for _ in range(3):
+        stream.add(["a"])
+    stream.run(timeout=None)
+    shutil.rmtree(state)
+    shutil.copytree(tmp_path / "backup", state)
+    # Spark knows of batch 1 what was in it, and cuts anew what comes after.
+    stream.run(timeout=None, files=2)
+    output = spark.read.parquet(str(tmp_path / "output"))
+    assert sorted(map(tuple, output.select("batch", "n").collect())) == [(0, 1), (1, 2), (2, 4)]
 
 
 def test_state_of_another_query_is_refused_before_anything_is_removed(spark, tmp_path):

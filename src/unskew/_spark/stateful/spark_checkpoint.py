@@ -76,15 +76,20 @@ def check_in_step(spark_files: Files, last: int, folder: str) -> None:
         )
 
 
-def rewind(spark_files: Files, last: int) -> None:
+def rewind(spark_files: Files, last: int, output: Files | None) -> None:
     """Make Spark repeat the batches after `last`, which are not in the state.
 
-    Spark takes the newest of its offsets that has no commit for the batch to run next.
+    Spark takes the newest of its offsets that has no commit for the batch to run next. Only that
+    batch has the same rows again: the others may be cut differently, and be fewer, so that what
+    they left in a folder of `output` would stay beside the same rows in another.
     """
     ahead = [batch for batch in _numbers(spark_files, "commits") if batch > last]
     if not ahead:
         return
     logger.warning("batches %d to %d are run again", last + 1, max(ahead))
+    if output is not None:
+        for batch in range(last + 2, max(ahead) + 2):  # The last one may have begun.
+            output.remove(f"batch={batch}")
     # Offsets first: with a commit gone and later offsets there, Spark would go on with those.
     for batch in reversed(_numbers(spark_files, "offsets")):
         if batch > last + 1:

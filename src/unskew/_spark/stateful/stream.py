@@ -195,7 +195,8 @@ class StatefulStream:
             check_query(run.commit, query_of(spark_files), files.folder, spark_files.folder)
             check_in_step(spark_files, run.commit.batch, files.folder)
             run.log.mend(run.commit)
-            rewind(spark_files, run.commit.batch)
+            output = Files(spark, sink) if isinstance(sink, str) else None
+            rewind(spark_files, run.commit.batch, output)
         self._run = run
         writer = self.stream.writeStream.foreachBatch(run)
         writer = writer.option("checkpointLocation", spark_files.folder)
