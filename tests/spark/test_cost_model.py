@@ -76,6 +76,19 @@ def test_loads_of_any_number_of_workers_are_those_of_key_grouping(workers, keys,
     np.testing.assert_allclose(work.hashed(workers), exact)
 
 
+def test_sparks_own_work_takes_as_many_times_as_long_as_a_core_does():
+    quick, slow = (StageCost(Machine(8, 4, pace), 16.0) for pace in (1.0, 3.0))
+    for stage in ("shuffle", "python", "statistics"):
+        for rows, tasks in ((1e6, 2), (5e6, 200)):
+            taken = getattr(quick, stage)(rows, tasks)
+            assert getattr(slow, stage)(rows, tasks) == pytest.approx(3 * taken)
+    assert slow.handed_over(1e6) == pytest.approx(3 * quick.handed_over(1e6))
+    assert slow.trips("pandas", 1e6, 1e5, 2) == pytest.approx(
+        3 * quick.trips("pandas", 1e6, 1e5, 2)
+    )
+    assert slow.countable(1e9, 8, 6.0) == pytest.approx(quick.countable(1e9, 8, 2.0), rel=0.01)
+
+
 def test_a_hot_key_that_may_be_split_is_split_where_its_work_is_much():
     costly = job(zipf(200_000, 2000, 1.2), FunctionCost(100e-6, 200e-6), partitions=8)
     plain = next(way for way in costly.ways() if way.name == "plain")

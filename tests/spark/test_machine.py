@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from unskew._spark.planning import machine
+from unskew._spark.planning import machine, pace
 from unskew._spark.planning.machine import Machine
 
 
@@ -26,6 +26,12 @@ class Java:
         return self
 
 
+class Session(SimpleNamespace):
+    """Of these settings."""
+
+    __hash__ = object.__hash__
+
+
 def session(master, running, **settings):
     given = {f"spark.{name.replace('_', '.')}": value for name, value in settings.items()}
     context = SimpleNamespace(
@@ -34,7 +40,7 @@ def session(master, running, **settings):
         _jsc=Java(running),
     )
     conf = {"spark.master": master, "spark.sql.shuffle.partitions": "200"}
-    return SimpleNamespace(sparkContext=context, conf=conf)
+    return Session(sparkContext=context, conf=conf)
 
 
 DYNAMIC = {"dynamicAllocation_enabled": "true"}
@@ -65,3 +71,24 @@ def test_slots_are_those_of_executors_that_are_there_or_come(master, running, se
 @pytest.mark.classic("Spark Connect shows no executors")
 def test_a_local_session_tells_its_slots(spark):
     assert machine._running(spark) == Machine.of(spark).slots == 2
+
+
+def test_a_session_has_the_pace_that_a_task_of_it_told():
+    mine, other = session("local[4]", 4), session("local[4]", 4)
+    assert Machine.of(mine).pace == 1.0
+    machine.note_pace(mine, 2.5)
+    assert Machine.of(mine).pace == 2.5
+    assert Machine.of(other).pace == 1.0
+
+
+def test_a_pace_is_the_time_of_fixed_work_within_bounds(monkeypatch):
+    seconds = iter([0.9, 0.3, 0.5, 0.7, *[1e-9] * 4, *[1e9] * 4])
+    monkeypatch.setattr(pace, "_fixed_work", lambda: next(seconds))
+    monkeypatch.setattr(pace, "_THERE", 0.2)
+    assert pace.measured_pace() == pytest.approx(1.5)
+    assert pace.measured_pace() == pace._QUICKEST
+    assert pace.measured_pace() == pace._SLOWEST
+
+
+def test_fixed_work_takes_time():
+    assert pace._fixed_work() > 0

@@ -22,9 +22,10 @@ from pyspark.sql import functions as F
 from tests.effort import few_jobs
 
 import unskew
+from unskew._spark.engine import pilot, pilot_task
 from unskew._spark.engine.deciding import _Remembered
 from unskew._spark.frames.physical_plan import physical_plan
-from unskew._spark.planning import notices, side_jobs
+from unskew._spark.planning import machine, notices, side_jobs
 from unskew._spark.planning.notices import _plans
 from unskew._spark.planning.side_jobs import BUDGET
 from unskew._spark.planning.work_record import WorkRecord
@@ -266,6 +267,25 @@ def test_few_large_groups_of_pandas_go_by_sparks_own_call(spark, merge, capsys):
         unskew.explain(made)
         assert "Spark's own call, as groups are large" in capsys.readouterr().out
     assert_same_result(made, rows.groupBy("key").applyInPandas(counted, "key bigint, n bigint"))
+
+
+def test_the_first_pilot_of_a_session_tells_how_quick_its_cores_are(spark, rows, monkeypatch):
+    told = []
+
+    class Spied(pilot.PilotTask):
+        def __init__(self, *given):
+            super().__init__(*given)
+            told.append(self.calibrates)
+
+        def __reduce__(self):
+            return pilot_task.PilotTask, (self.layout, self.call, self.merge, self.calibrates)
+
+    monkeypatch.setattr(pilot, "PilotTask", Spied)
+    machine._paces.pop(spark, None)
+    for _ in range(2):
+        unskew.groupBy(rows, "key").applyInArrow(summed, SCHEMA, merge=added)
+    assert told == [True, False]
+    assert spark in machine._paces
 
 
 @pytest.mark.parametrize("given_cost", [0.0, 0.5])

@@ -18,6 +18,7 @@ from unskew._spark.engine.stages import Stage
 from unskew._spark.frames.prompt_tasks import Prompt
 from unskew._spark.planning.cost_model import FunctionCost, fitted
 from unskew._spark.planning.decision import Pilot
+from unskew._spark.planning.machine import is_calibrated, note_pace
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.work import KeySample
 from unskew._spark.routing.route import Route
@@ -32,12 +33,15 @@ def run_pilot(
     """Time `call`, and `merge` if there is one; None if the function fails."""
     request = request.by_position()
     stage = Stage.of(request, Route.in_place())
-    task = PilotTask(stage.one_side(request.columns), call, merge)
+    session = request.rows.sparkSession
+    task = PilotTask(stage.one_side(request.columns), call, merge, not is_calibrated(session))
     # One task reads as many partitions as it takes. All of its results are read: where Spark stops
     # early it throws the Python worker away, and the next job waits for a new one.
     some = stage.rows.coalesce(1).limit(COUNTED) if merge else _some_keys(request, stage, rows)
     found = some.mapInArrow(Prompt(task), "report string").collect()
     report = json.loads(found[0]["report"]) if found else {}
+    if "pace" in report:
+        note_pace(session, report["pace"])
     if not report.get("points"):
         return None
     return Pilot(

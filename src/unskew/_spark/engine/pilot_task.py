@@ -20,6 +20,7 @@ from unskew._spark.engine.calls import GroupCall, Results
 from unskew._spark.engine.cutting import Bundle, bundles
 from unskew._spark.engine.merging import merged
 from unskew._spark.frames.arrow_keys import KeyGroups
+from unskew._spark.planning.pace import measured_pace
 
 ROWS = 1024
 """With how many rows a pilot calls the function, about."""
@@ -71,6 +72,8 @@ class PilotTask:
     layout: OneSide
     call: GroupCall
     merge: GroupCall | None
+    calibrates: bool = False
+    """Whether it also tells how quick its core is."""
 
     def __call__(self, batches: Batches) -> Batches:
         """A report as JSON, of one row."""
@@ -78,6 +81,8 @@ class PilotTask:
             report = self._report(batches)
         except Exception as problem:  # The real run raises it again, as Spark does.
             report = {"error": repr(problem)[:200]}
+        if self.calibrates:
+            report["pace"] = measured_pace()
         for _ in batches:
             pass
         yield pa.record_batch({"report": [json.dumps(report)]})

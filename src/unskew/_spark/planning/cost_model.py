@@ -1,8 +1,8 @@
 """What a job takes: stages, tasks, rows, and the calls of a user's function.
 
 A forecast ranks ways to run one job; it need not be right to the second. The figures of Spark's own
-work were measured on PySpark 4.3 with narrow rows, in seconds of one core, and hold within a factor
-of two on other machines. What decides most jobs, the user's function, is timed.
+work were measured on PySpark 4.3 with narrow rows, in seconds of one core of one machine; others
+take `Machine.pace` times as long. What decides most jobs, the user's function, is timed.
 """
 
 from __future__ import annotations
@@ -122,17 +122,17 @@ class StageCost:
 
     def shuffle(self, rows: float, tasks: int) -> float:
         """Rows are written to a shuffle by this many tasks."""
-        return STAGE + (tasks * TASK + self._moved(rows, SHUFFLE)) / self.machine.cores
+        return self._stage(tasks * TASK + self._moved(rows, SHUFFLE))
 
     def python(self, rows: float, tasks: int) -> float:
         """Rows are sorted and handed to this many Python tasks; without what is done there."""
         own = tasks * PYTHON_TASK + self._moved(rows, SORT) + self._moved(rows, HAND_OVER)
         # One task has one core, however many there are.
-        return STAGE + own / min(tasks, self.machine.cores)
+        return self._stage(own, tasks)
 
     def handed_over(self, rows: float) -> float:
         """Rows are handed to Python as they are."""
-        return STAGE + self._moved(rows, HAND_OVER) / self.machine.cores
+        return self._stage(self._moved(rows, HAND_OVER))
 
     def packed(self, rows: float, most: int) -> int:
         """How many tasks Spark makes of these rows behind a shuffle of `most` partitions."""
@@ -152,12 +152,12 @@ class StageCost:
     def trips(self, kind: str, rows: float, groups: float, tasks: int) -> float:
         """How much longer Spark's own call takes for these groups than all of a task's at once."""
         own = groups * TRIP[kind] - rows * FLAT[kind]
-        return own / min(tasks, self.machine.cores)
+        return self.machine.pace * own / min(tasks, self.machine.cores)
 
     def statistics(self, rows: float, tasks: int) -> float:
         """The pass for key statistics."""
         stages = 1 if rows <= FEW else 3
-        return stages * STAGE + (tasks * TASK + rows * PASS) / self.machine.cores
+        return self._stage(tasks * TASK + rows * PASS, stages=stages)
 
     def countable(self, rows: float, tasks: int, seconds: float) -> float | None:
         """Which share of the rows that pass can count in so many seconds; None if all of them.
@@ -166,10 +166,15 @@ class StageCost:
         >>> stage.countable(1e6, 2, 1.0), stage.countable(1e9, 2, 1.0)
         (None, 0.00552)
         """
-        counting = rows * PASS / self.machine.cores
+        counting = self.machine.pace * rows * PASS / self.machine.cores
         start = self.statistics(rows, tasks) - counting
         share = (seconds - start) / max(counting, 1e-9)
         return None if share >= 1 else float(f"{max(share, FEWEST):.3g}")
+
+    def _stage(self, work: float, tasks: int | None = None, stages: int = 1) -> float:
+        """Stages whose tasks have so much work together."""
+        cores = self.machine.cores if tasks is None else min(tasks, self.machine.cores)
+        return self.machine.pace * (stages * STAGE + work / cores)
 
     def _moved(self, rows: float, step: float) -> float:
         return rows * (step + self.row_bytes * BYTE)

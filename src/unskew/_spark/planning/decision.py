@@ -19,7 +19,7 @@ from unskew._spark.planning.choice import heaviest, route_for
 from unskew._spark.planning.cost_model import ASSUMED, FIRST_PASS, FunctionCost, StageCost
 from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.input import Input
-from unskew._spark.planning.machine import Machine, shuffle_partitions
+from unskew._spark.planning.machine import Machine, pace_of, shuffle_partitions
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.reasons import because, expected
@@ -110,6 +110,7 @@ class Question:
             return self._without_statistics(machine, source, COSTLY)
         allowance = Allowance(session)
         pilot = self._piloted(allowance, machine, source)
+        machine = replace(machine, pace=pace_of(session))  # It may be the pilot that told.
         found = pilot or Pilot(self.cost, self._usual_merge(self.cost), None)
         ways: list[Way] = []
         if pilot is not None and pilot.keys is not None and source.rows and source.partitions:

@@ -217,7 +217,7 @@ class JoinQuestion:
             SkewJoin.of(session),
             self.left.settings,
             keys,
-            PAIR + self.seconds_per_row,
+            PAIR + self.seconds_per_row / machine.pace,
         )
 
 

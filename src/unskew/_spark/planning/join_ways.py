@@ -69,7 +69,7 @@ class JoinJob:
     keys: JoinKeys | None = None
     """None as long as they are not counted."""
     pair: float = PAIR
-    """Seconds of a row of the result."""
+    """Seconds of a row of the result, as all times of the cost model before the machine's pace."""
     meeting: float | None = None
     """The share of all pairs of rows that have one key, by a few rows; None if none were read."""
 
@@ -126,7 +126,8 @@ class JoinJob:
             whole *= min(
                 1.0, self.skew_join.threshold / max(self.left.bytes, self.right.bytes, 1.0)
             )
-        return whole + self._pairs * self.pair - self.total / self.machine.cores
+        most = whole + self._pairs * self.pair
+        return self.machine.pace * (most - self.total / self.machine.cores)
 
     def asking(self) -> float:
         """What it takes to count the keys of both sides."""
@@ -150,7 +151,8 @@ class JoinJob:
             if entries.size and name in self.kind.preserved:
                 # Before, the other side is kept, and read for the keys that it has.
                 other = self.right if side is self.left else self.left
-                looking_up += self._stage(other).shuffle(other.rows, other.partitions) + STAGE
+                looking_up += self._stage(other).shuffle(other.rows, other.partitions)
+                looking_up += self.machine.pace * STAGE
         loads = planned_loads(made.table, self.keys.keys, self._of_keys, rest)
         seconds = self._routed(loads, copies) + looking_up
         return JoinWay(PlannedSplit.scheme, made.left, made.right, loads, seconds, str(made))
@@ -163,7 +165,8 @@ class JoinJob:
     def _routed(self, loads: Seconds, copies: Mapping[SideName, float]) -> float:
         """Rows go to workers of ours, so many of each side once more."""
         more = {name: side.rows + copies.get(name, 0.0) for name, side in self._sides.items()}
-        return self._seconds(loads, more) + sum(more.values()) * ROUTE / self.machine.cores
+        routing = sum(more.values()) * ROUTE / self.machine.cores
+        return self._seconds(loads, more) + self.machine.pace * routing
 
     def _seconds(self, loads: Seconds, rows: Mapping[SideName, float]) -> float:
         """So many rows of each side are shuffled, and joined by tasks of these loads."""
@@ -174,7 +177,7 @@ class JoinJob:
         # Spark's own work needs a core: slots beyond the cores do not speed it up.
         cores = self.machine.cores
         joined = loads.size * TASK / cores + Machine(cores, cores).makespan(loads)
-        return float(moved + STAGE + joined)
+        return float(moved + self.machine.pace * (STAGE + joined))
 
     def _parts(self, keys: JoinKeys, tasks: int) -> NDArray[np.int64]:
         """Into how many tasks Spark itself splits each partition, by the bytes of either side."""

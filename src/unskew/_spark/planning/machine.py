@@ -1,4 +1,4 @@
-"""The machine that a session's tasks run on: how many run at a time, and on how many cores."""
+"""The machine that a session's tasks run on: how many at a time, on how many cores, how quick."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import heapq
 import os
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ MORE = 4
 """More tasks than slots, so that a slot which is free early takes another."""
 
 _asked: dict[str, int] = {}  # Slots by session of Spark Connect, where asking takes a job.
+_paces: WeakKeyDictionary[SparkSession, float] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,16 @@ class Machine:
 
     slots: int
     cores: int
+    pace: float = 1.0
+    """How many times as long a core takes as one of the machine of the cost model's figures."""
 
     @classmethod
     def of(cls, session: SparkSession) -> Machine:
         """The slots of all executors, also of those to come; a local Spark may lack cores."""
         local = _is_local(session)
         slots = max(1, _slots(session, local))
-        return cls(slots, min(slots, os.cpu_count() or slots) if local else slots)
+        cores = min(slots, os.cpu_count() or slots) if local else slots
+        return cls(slots, cores, pace_of(session))
 
     def makespan(self, seconds: Seconds) -> float:
         """How long tasks take that start in this order, each on the first slot that is free.
@@ -50,6 +55,21 @@ class Machine:
         for each in seconds[self.slots :].tolist():
             heapq.heapreplace(free, free[0] + each)
         return float(max(free))
+
+
+def is_calibrated(session: SparkSession) -> bool:
+    """Whether a task of the session has told of its core."""
+    return session in _paces
+
+
+def pace_of(session: SparkSession) -> float:
+    """As a task of the session told; until then as the cost model's figures have it."""
+    return _paces.get(session, 1.0)
+
+
+def note_pace(session: SparkSession, pace: float) -> None:
+    """What a task of the session told of its core."""
+    _paces[session] = pace
 
 
 def shuffle_partitions(session: SparkSession) -> int:

@@ -104,13 +104,15 @@ class MapJob:
     def _way(self, name: str, loads: Seconds, heavy: int = 0, chunks: int = 0) -> MapWay:
         stage, rows, cores = self._stage, self.costs.rows, self.machine.cores
         # Tasks may wait for what they call; others start meanwhile, as far as there are cores.
-        work = self.machine.makespan(loads + PYTHON_TASK)
-        seconds = max(work, loads.size * PYTHON_TASK / cores) + stage.handed_over(rows)
+        task = self.machine.pace * PYTHON_TASK
+        work = self.machine.makespan(loads + task)
+        seconds = max(work, loads.size * task / cores) + stage.handed_over(rows)
         if chunks:
             seconds += stage.shuffle(rows, self.partitions)
         elif heavy:
             # The input is read once more, for the heavy rows alone.
-            seconds += stage.shuffle(heavy, self.partitions) + rows * PASS / cores
+            reading = self.machine.pace * rows * PASS / cores
+            seconds += stage.shuffle(heavy, self.partitions) + reading
         return MapWay(name, loads.size, seconds, heavy, chunks)
 
     @property
