@@ -22,7 +22,10 @@ from unskew._spark.engine.bulk import renamed
 from unskew._spark.engine.calls import GroupCall, Side
 from unskew._spark.engine.cutting import Limits, Places, evenly
 from unskew._spark.engine.numbering import Numbers, numbered
+from unskew._spark.planning.recording import Recorder, Recording
 
+_HASH = -2
+"""The place of the hash of the key, if calls are recorded."""
 MOST_TAKEN = 1 << 30
 """Tables of more bytes are not put in order as a whole: a string column of Arrow's ends at twice
 this."""
@@ -47,8 +50,8 @@ class BucketTask:
     sides: tuple[BucketSide, BucketSide]
     call: GroupCall
 
-    def __call__(self, *tables: pa.Table) -> pa.Table:
-        """The results of all groups, under names by position."""
+    def __call__(self, *tables: pa.Table, recorder: Recorder | None = None) -> pa.Table:
+        """The results of all groups, under names by position; calls are timed by `recorder`."""
         cut_by = _on_top_of_each_other(tables, [side.cut_by for side in self.sides])
         numbers = numbered(cut_by)
         groups = int(numbers.max()) + 1
@@ -59,7 +62,12 @@ class BucketTask:
                 each.cut(rows, together, side.names, self.call.settings.limits)
                 for each, rows, side in zip(ordered, tables, self.sides, strict=True)
             ]
-            for result in self.call.of_bundle(shown, self._keys(tables, ordered, together)):
+            results = self.call.of_bundle(shown, self._keys(tables, ordered, together))
+            if recorder is not None:
+                heads = _heads(tables, ordered, together, [(_HASH,), (_HASH,)])
+                starts = np.sum([side.starts for side in shown], axis=0)
+                results = recorder.timed(results, pa.table({"hash": heads[0]}), starts)
+            for result in results:
                 collector.add(result)
         return self._as_spark_takes_it(collector.taken().rows)
 
@@ -69,20 +77,48 @@ class BucketTask:
         """The key of each group: the left's first row has it, else the right's."""
         if not self.call.form.with_key:
             return []
-        left, right = (each.first_rows(groups) for each in ordered)
-        heads = np.where(left >= 0, left, right + tables[0].num_rows)
-        values = _on_top_of_each_other(tables, [side.key for side in self.sides])
-        return [each.take(pa.array(heads)) for each in values]
+        return _heads(tables, ordered, groups, [side.key for side in self.sides])
+
+    def nothing(self) -> pa.Table:
+        """No results."""
+        kinds = [field.type for field in self._wanted]
+        return pa.schema([(f"r{place}", kind) for place, kind in enumerate(kinds)]).empty_table()
 
     def _as_spark_takes_it(self, rows: pa.Table) -> pa.Table:
-        large = self.call.settings.large_types
-        wanted = to_arrow_type(self.call.schema, timezone="UTC", prefers_large_types=large)
         columns = [
             column if column.type == field.type else column.cast(field.type)
-            for column, field in zip(rows.columns, wanted, strict=True)
+            for column, field in zip(rows.columns, self._wanted, strict=True)
         ]
         names = [f"r{place}" for place in range(len(columns))]
         return pa.Table.from_arrays(columns, names).combine_chunks()
+
+    @property
+    def _wanted(self) -> pa.StructType:
+        large = self.call.settings.large_types
+        return to_arrow_type(self.call.schema, timezone="UTC", prefers_large_types=large)
+
+
+@dataclass(slots=True)
+class RecordedBuckets:
+    """The buckets of one task, whose calls are timed and recorded.
+
+    The last two columns of both sides are the hash of the key and the number of the bucket.
+    """
+
+    task: BucketTask
+    recording: Recording
+    end: int
+    """A bucket with this number or a higher one has no groups, and stands behind all others."""
+    _recorder: Recorder | None = None
+
+    def __call__(self, *tables: pa.Table) -> pa.Table:
+        """The results of all groups of a bucket."""
+        if self._recorder is None:
+            self._recorder = self.recording.start()
+        if any(rows.num_rows and rows.column(-1)[0].as_py() >= self.end for rows in tables):
+            self._recorder.finish()
+            return self.task.nothing()
+        return self.task(*tables, recorder=self._recorder)
 
 
 class _Ordered(NamedTuple):
@@ -128,6 +164,18 @@ class _Ordered(NamedTuple):
         is_in[groups] = True
         order = self.order[np.repeat(is_in, self.counts)]
         return Side(shown.combine_chunks().take(pa.array(order)), starts)
+
+
+def _heads(
+    tables: Sequence[pa.Table],
+    ordered: Sequence[_Ordered],
+    groups: Places,
+    places: Sequence[tuple[int, ...]],
+) -> list[pa.ChunkedArray]:
+    """Columns of each group's first row: the left's if it has one, else the right's."""
+    left, right = (each.first_rows(groups) for each in ordered)
+    heads = pa.array(np.where(left >= 0, left, right + tables[0].num_rows))
+    return [each.take(heads) for each in _on_top_of_each_other(tables, places)]
 
 
 def _taken(rows: pa.Table, order: Places) -> Iterator[pa.RecordBatch]:

@@ -16,6 +16,7 @@ from unskew._spark.planning.cost_model import ASSUMED, CostHints, FunctionCost
 from unskew._spark.planning.decision import Decision, Question
 from unskew._spark.planning.job_names import fingerprint, job_name
 from unskew._spark.planning.memory import Memory
+from unskew._spark.planning.pair_decision import plan_pair
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.run_records import RecordPlace
@@ -53,6 +54,26 @@ def decided(
     return Decided(plan, place, by_spark)
 
 
+def decided_pair(
+    left: RoutingRequest, right: RoutingRequest, call: UserCall, hints: CostHints
+) -> Decided:
+    """The same for a function of the groups of two sides, which no pilot times."""
+    if left.scheme != "auto" or left.settings.capacities is not None:
+        return Decided(plan_pair(left, right), None, False)
+    job = _Remembered.of(left, call, None, hints, right)
+    record = job.recall() if job else None
+    plan = plan_pair(left, right, _told(hints, call.kind), record)
+    place = job.start(plan.route.workers) if job else None
+    return Decided(plan, place, False)
+
+
+def _told(hints: CostHints, kind: GroupKind | None) -> FunctionCost:
+    """What a function costs that nobody times."""
+    if hints.seconds_per_row is None:
+        return ASSUMED
+    return replace(_NOTHING[kind or "arrow"], per_row=hints.seconds_per_row, source="given")
+
+
 def _weighed(
     request: RoutingRequest,
     call: UserCall | FoldCall,
@@ -61,12 +82,11 @@ def _weighed(
     record: WorkRecord | None,
 ) -> Decision:
     kind: GroupKind | None = getattr(call, "kind", None)
-    cost = ASSUMED
-    if hints.seconds_per_row is not None:
-        cost = replace(_NOTHING[kind or "arrow"], per_row=hints.seconds_per_row, source="given")
     may_call = hints.pilot and hints.seconds_per_row is None
     pilot = partial(run_pilot, request, call, merge) if may_call else None
-    return Question(request, merge is not None, pilot, cost, ROWS, record, kind).decide()
+    return Question(
+        request, merge is not None, pilot, _told(hints, kind), ROWS, record, kind
+    ).decide()
 
 
 class _Remembered(NamedTuple):
@@ -83,6 +103,7 @@ class _Remembered(NamedTuple):
         call: UserCall | FoldCall,
         merge: GroupCall | None,
         hints: CostHints,
+        right: RoutingRequest | None = None,
     ) -> _Remembered | None:
         memory = Memory.of(request.rows.sparkSession)
         if memory is None or not request.key.fields:
@@ -96,6 +117,8 @@ class _Remembered(NamedTuple):
             name = job_name(hints.name, f"agg {what}", names, None)
             return cls(memory, name, fingerprint(["agg", *names, *kinds, what, added]))
         verb = "whole" if merge is None else "merged"
+        if right is not None:
+            verb, names = "cogroup", (*names, *right.key.names)
         name = job_name(hints.name, verb, names, call.function)
         functions = [call.function, getattr(merge, "function", None)]
         return cls(memory, name, fingerprint([verb, call.kind, *names, *kinds, functions]))
@@ -107,5 +130,10 @@ class _Remembered(NamedTuple):
     def place(self, plan: Plan, merging: tuple[float, float]) -> RecordPlace | None:
         """Where the tasks of this run record theirs; where rows are placed, there are so many."""
         route = plan.route
-        tasks = None if route.plain or route.stays else route.workers
+        return self.start(None if route.plain or route.stays else route.workers, merging)
+
+    def start(
+        self, tasks: int | None, merging: tuple[float, float] = (0.0, 0.0)
+    ) -> RecordPlace | None:
+        """Where so many tasks record theirs."""
         return self.memory.start_run(self.name, self.fingerprint, tasks, merging)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from unskew._spark.engine.calls import ArrowCall, Function, UserCall
-from unskew._spark.engine.deciding import decided
+from unskew._spark.engine.deciding import decided, decided_pair
 from unskew._spark.engine.pandas_calls import PandasCall
 from unskew._spark.engine.spark_call import apply_by_spark, cogroup_by_spark
 from unskew._spark.engine.spark_rules import GroupKind, WorkerSettings, form_of
@@ -59,11 +59,16 @@ def apply_and_merge(
     return explained(merge_in_bulk(request, plan.route, call, merge, place), plan)
 
 
-def apply_to_pairs(left: RoutingRequest, right: RoutingRequest, call: UserCall) -> DataFrame:
+def apply_to_pairs(
+    left: RoutingRequest, right: RoutingRequest, call: UserCall, hints: CostHints
+) -> DataFrame:
     """A function of all rows of each key, of both sides."""
-    plan = plan_pair(left.needing(Need.WHOLE_KEY), right)
-    apply = cogroup_in_buckets if _in_bulk(left) else cogroup_by_spark
-    return explained(apply(left, right, plan.route, call), plan)
+    left = left.needing(Need.WHOLE_KEY)
+    if not _in_bulk(left):
+        plan = plan_pair(left, right)
+        return explained(cogroup_by_spark(left, right, plan.route, call), plan)
+    plan, place, _ = decided_pair(left, right, call, hints)
+    return explained(cogroup_in_buckets(left, right, plan.route, call, place), plan)
 
 
 def _in_bulk(request: RoutingRequest) -> bool:

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from unskew._spark.engine.buckets import BucketSide, BucketTask
+from unskew._spark.engine.buckets import BucketSide, BucketTask, RecordedBuckets
 from unskew._spark.engine.bulk import GroupTask, OneSide
 from unskew._spark.engine.calls import GroupCall
 from unskew._spark.engine.folding import FoldTask
@@ -155,11 +155,19 @@ def _rest_merged(stage: Stage, task: PartialTask, merging: Partitioner | None = 
 
 
 def cogroup_in_buckets(
-    left: RoutingRequest, right: RoutingRequest, route: Route, call: GroupCall
+    left: RoutingRequest,
+    right: RoutingRequest,
+    route: Route,
+    call: GroupCall,
+    place: RecordPlace | None = None,
 ) -> DataFrame:
-    """A function of two groups."""
-    here, there = (_bucketed(side.by_position(), route) for side in (left, right))
-    task = BucketTask((here.side(left.columns), there.side(right.columns)), call)
+    """A function of two groups; what it takes is recorded at `place`."""
+    recorded = place is not None
+    here = _bucketed(left.by_position(), route, recorded, ended=recorded)
+    there = _bucketed(right.by_position(), route, recorded)
+    task: Any = BucketTask((here.side(left.columns), there.side(right.columns)), call)
+    if place is not None:
+        task = RecordedBuckets(task, Recording(place, 0), BUCKETS * route.workers)
 
     def call_bucket(rows: Any, others: Any) -> Any:
         be_prompt()
@@ -174,10 +182,15 @@ def cogroup_in_buckets(
     return results.toDF(*call.schema.names)
 
 
-def _bucketed(request: RoutingRequest, route: Route) -> Stage:
-    """The rows of a request on their workers, with the number of their bucket behind them."""
+def _bucketed(request: RoutingRequest, route: Route, recorded: bool, ended: bool = False) -> Stage:
+    """The rows of a request on their workers, with the number of their bucket behind them.
+
+    With the hash of the key before it if calls are recorded.
+    """
     stage = Stage.around(request, request.rows)
-    if route.plain and request.given["workers"] is None:
+    if recorded:
+        stage = stage.with_column(request.key.hash, "hash")
+    elif route.plain and request.given["workers"] is None:
         # Spark places the buckets, in as many tasks as it likes.
         bucket = F.pmod(request.key.hash, F.lit(BUCKETS * request.workers))
         return stage.with_column(bucket.cast("int"), "bucket")
@@ -186,7 +199,19 @@ def _bucketed(request: RoutingRequest, route: Route) -> Stage:
     low = request.key.hash.bitwiseAND(F.lit(BUCKETS - 1))
     bucket = F.col("worker") + low * F.lit(route.workers)
     rows = routed.with_column(bucket.cast("int"), "bucket").rows.drop("worker")
+    rows = _ended(rows, route.workers) if ended else rows
     return replace(stage, rows=rows.repartitionById(route.workers, F.col("bucket")))
+
+
+def _ended(rows: DataFrame, workers: int) -> DataFrame:
+    """With a bucket behind all others of each worker: its task has read all of its rows.
+
+    Spark calls a function for each bucket, and tells it of no end.
+    """
+    empty = [F.lit(None).cast(field.dataType) for field in rows.schema.fields[:-1]]
+    number = F.col("id") + F.lit(BUCKETS * workers)
+    ends = rows.sparkSession.range(0, workers, 1, 1).select(*empty, number.cast("int"))
+    return rows.unionAll(ends)
 
 
 def _placed(request: RoutingRequest, route: Route) -> DataFrame:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from unskew._spark.planning.reasons import because, expected
 from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.side_jobs import Allowance, ran_before
-from unskew._spark.planning.statistics import FEW, KeyProfile, profile_keys
+from unskew._spark.planning.statistics import FEW, KeyProfile, profile_keys, together
 from unskew._spark.planning.ways import Job, Way, first_simplest
 from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.planning.work_record import WorkRecord
@@ -88,6 +88,8 @@ class Question:
     """What the function takes, if Spark's own call can call it: "arrow" or "pandas"."""
     moves: bool = False
     """Whether rows are to be placed: they may not stay where they are."""
+    right: RoutingRequest | None = None
+    """The other side of a cogroup."""
 
     @property
     def workers(self) -> int | None:
@@ -103,7 +105,7 @@ class Question:
         """Weigh the legal ways."""
         request = self.request
         session = request.rows.sparkSession
-        machine, source = Machine.of(session), Input.of(request.rows)
+        machine, source = Machine.of(session), self._source()
         if self.record is not None and self.record.rows:
             return self._from_record(machine, source, self.record, Allowance(session))
         if not source.cheap:
@@ -185,21 +187,29 @@ class Question:
         allowance: Allowance,
     ) -> Decision:
         """By the frequencies of the keys; if time is over, the first of the other `ways`."""
-        request = self.request
         least = self._expected(machine, source, found.cost)
         seconds = allowance.left(max(least, ways[0].seconds if ways else 0.0))
-        sample = request.settings.sample or source.countable(machine, seconds)
-        profile = allowance.beside(
-            PASS,
-            seconds,
-            lambda: profile_keys(request.rows, request.key, RANGES, sample, source.few(sample)),
-        )
+        sample = self.request.settings.sample or source.countable(machine, seconds)
+        profile = allowance.beside(PASS, seconds, partial(self._profile, sample, source))
         if profile is None and ways:
             return self._planned(ways[0], ways, found, "a sample of the keys")
         if profile is None:
             return self._without_statistics(machine, source, LATE)
         job = self._job(machine, source, found, KeyWork.of(profile, found.cost))
         return self._best(job, found, profile)
+
+    def _source(self) -> Input:
+        """All rows that the function gets."""
+        source = Input.of(self.request.rows)
+        return source if self.right is None else source.beside(Input.of(self.right.rows))
+
+    def _profile(self, sample: float | None, source: Input) -> KeyProfile:
+        """The frequencies of keys, those of both sides added up."""
+        sides = [self.request] if self.right is None else [self.request, self.right]
+        few = source.few(sample)
+        return reduce(
+            together, (profile_keys(each.rows, each.key, RANGES, sample, few) for each in sides)
+        )
 
     def _without_statistics(self, machine: Machine, source: Input, why: str) -> Decision:
         """No pass tells of the keys."""

@@ -68,6 +68,13 @@ class Input(NamedTuple):
         )
         return cls(cheap, count, partitions, width, bool(repeats))
 
+    def beside(self, other: Input) -> Input:
+        """The rows of both as one input."""
+        rows = None if self.rows is None or other.rows is None else self.rows + other.rows
+        tasks = (self.partitions or 0) + (other.partitions or 0)
+        width = (self.row_bytes + other.row_bytes) / 2
+        return Input(self.cheap and other.cheap, rows, tasks or None, width)
+
     def tasks_on(self, machine: Machine, most: int) -> int:
         """How many tasks to make of all rows."""
         if self.rows is None:

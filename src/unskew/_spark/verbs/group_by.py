@@ -131,7 +131,7 @@ class Grouped:
         """Bring each group together with the other's group of the same key."""
         if not isinstance(other, Grouped):
             raise ParameterTypeError("other", other, "rows grouped by unskew.groupBy")
-        return Cogrouped.of(self.request, other.request)
+        return Cogrouped.of(self.request, other.request, self.hints, other.hints)
 
     def _applied(
         self, func: Function, schema: StructType | str, merge: Function | None, kind: GroupKind
