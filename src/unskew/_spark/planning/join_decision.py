@@ -7,7 +7,6 @@ could not save what counting keys costs. Keys are counted only where neither is 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +18,9 @@ from unskew._spark.planning.cost_model import PAIR
 from unskew._spark.planning.decision import COSTLY, LATE, NEAR, RANGES
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.join import COPY, JoinPlan, SideRoute
+from unskew._spark.planning.join_counts import JoinCounts, Profiles, share_that_meets
 from unskew._spark.planning.join_kinds import JoinKind
+from unskew._spark.planning.join_memory import JoinMemory
 from unskew._spark.planning.join_ways import PLAIN, SMALL, JoinJob, JoinWay
 from unskew._spark.planning.join_work import JoinKeys, SideRows, level
 from unskew._spark.planning.key_names import KeyNames
@@ -36,11 +37,7 @@ from unskew._spark.routing.route import Route
 from unskew.errors import NeedError
 from unskew.partitioners import PlannedSplit
 
-FIRST = 2000
-"""Rows of each side that tell whether the result is far larger than both: a task of each."""
 _SIZES = "the sizes that Spark's plan tells"
-
-Profiles = tuple[KeyProfile, KeyProfile]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +52,8 @@ class JoinQuestion:
     """The right side as the user gave it."""
     seconds_per_row: float = 0.0
     """What is done with a row of the result, beside the join."""
+    memory: JoinMemory | None = None
+    """Where counts are kept from run to run; None if they are not."""
 
     def decide(self) -> JoinPlan:
         """By the scheme that is asked for, or with "auto" the best one."""
@@ -66,7 +65,9 @@ class JoinQuestion:
         if not isinstance(scheme, str):
             return self._alike(Route.of(scheme), requested(scheme))
         if scheme == "auto" and self.left.settings.capacities is None:
-            return self._weighed()
+            plan = self._weighed()
+            self._counts.keep()
+            return plan
         count = self.left.workers
         profiles = self._profiles(count)
         if scheme in ("auto", PlannedSplit.scheme):
@@ -90,12 +91,14 @@ class JoinQuestion:
             forecast = max(way.seconds for way in job.ways())
         seconds = allowance.left(forecast)
         machine = Machine.of(session)
-        profiles = allowance.beside(
-            "frequencies of the keys of both sides",
-            seconds,
-            lambda: self._profiles(
-                RANGES, [each.countable(machine, seconds / 2) for each in self.inputs]
-            ),
+        profiles = self._counts.profiles(
+            lambda: allowance.beside(
+                "frequencies of the keys of both sides",
+                seconds,
+                lambda: self._profiles(
+                    RANGES, [each.countable(machine, seconds / 2) for each in self.inputs]
+                ),
+            )
         )
         if profiles is None:
             return left_to_spark(self.left, LATE)
@@ -109,7 +112,13 @@ class JoinQuestion:
         if way is None or way.name != PLAIN or not job.may_explode:
             return way and self._best(way, ways, _SIZES)
         seconds = allowance.left(way.seconds)
-        meeting = allowance.beside("a few rows of both sides", seconds, self._meeting)
+        meeting, rows = self._counts.meeting(
+            lambda: allowance.beside(
+                "a few rows of both sides",
+                seconds,
+                lambda: share_that_meets(self.left, self.right),
+            )
+        )
         job = replace(job, meeting=meeting)
         ways = job.ways()
         way = settled(job, ways)
@@ -117,18 +126,7 @@ class JoinQuestion:
         # join is small, and no more than that.
         if way is None or way.name != PLAIN:
             return None
-        return self._best(way, ways, f"{_SIZES} and the first {FIRST:,} rows")
-
-    def _meeting(self) -> float:
-        """The share of pairs that meet, of the first rows of each side."""
-        hashes = []
-        for side in (self.left, self.right):
-            keys = side.rows.where(~side.key.any_null).select(side.key.hash)
-            hashes.append(Counter(row[0] for row in keys.limit(FIRST).collect()))
-        here, there = hashes
-        met = (count * there[key] for key, count in here.items())
-        # One row that meets one other says nothing of rows that meet many.
-        return sum(pairs for pairs in met if pairs > 1) / max(here.total() * there.total(), 1)
+        return self._best(way, ways, f"{_SIZES} and {rows}")
 
     def _best(
         self,
@@ -179,6 +177,11 @@ class JoinQuestion:
     def inputs(self) -> tuple[Input, Input]:
         """What is known of both sides without reading them; Spark plans both for it."""
         return Input.of(self.left.rows), Input.of(self.right_input)
+
+    @cached_property
+    def _counts(self) -> JoinCounts:
+        here, there = self.inputs
+        return JoinCounts(self.memory, (here.rows, there.rows))
 
     def _profiles(self, ranges: int, shares: Sequence[float | None] = (None, None)) -> Profiles:
         """The frequencies of keys that can have a partner, of all rows or a share of them."""

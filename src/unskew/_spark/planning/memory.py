@@ -1,8 +1,9 @@
 """The memory from run to run: what the function of a job took by key, in a folder for each job.
 
 A job's folder holds a summary of its last run, and a folder for each run whose parts were not put
-together yet. Files appear whole or not at all, and a file that vanishes was put together by another
-driver: several drivers may use one memory. Nothing that is found or missing here is ever fatal.
+together yet; that of a join holds what was counted of its keys. Files appear whole or not at all,
+and a file that vanishes was put together by another driver: several drivers may use one memory.
+Nothing that is found or missing here is ever fatal.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from __future__ import annotations
 import functools
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
 from unskew._spark.frames.arrow_files import ArrowFolder
 from unskew._spark.frames.files import is_connect
+from unskew._spark.planning.join_record import JoinRecord, join_bytes, join_of
 from unskew._spark.planning.notices import tell
 from unskew._spark.planning.record_bytes import from_bytes, to_bytes
 from unskew._spark.planning.run_records import (
@@ -39,9 +42,12 @@ SETTING = "spark.unskew.memory"
 """The setting of a session that names the folder."""
 
 _SUMMARY = "summary"
+_JOIN = "join"
 _PENDING = 2  # Runs that are kept although tasks of them are missing: they may still be running.
 _DRIFT = 0.25  # So much of the work with other keys than in the run before is worth a line.
 _DROP = 0.5  # A run with a smaller share of the rows of the run before was likely cut short.
+
+Known = TypeVar("Known", WorkRecord, JoinRecord)
 
 _log = logging.getLogger("unskew")
 
@@ -53,7 +59,8 @@ def remember(path: str | os.PathLike[str] | None) -> None:
     """Keep what jobs learn while they run, for their next run.
 
     A job writes down which keys were heavy, and what its function took for them. Its next run
-    plans with that: it needs no pass over the rows, and levels seconds instead of rows.
+    plans with that: it needs no pass over the rows, and levels seconds instead of rows. A join
+    keeps what was counted of its keys, for a few runs.
 
     Parameters
     ----------
@@ -117,9 +124,32 @@ class Memory:
         Nothing is known of a job that has changed since. `by_table` if its keys go into the table
         of a route: hashes do, but whoever can write here can write other numbers.
         """
+        return self._still_the_same(job, fingerprint, _recalled, by_table)
+
+    def recall_join(self, job: str, fingerprint: str) -> JoinRecord | None:
+        """What was counted of the keys of a join that has not changed since."""
+        return self._still_the_same(job, fingerprint, _join, by_table=True)
+
+    def keep_join(self, job: str, record: JoinRecord, before: JoinRecord | None) -> None:
+        """Keep what was counted of a join, for `recall_join`."""
+        folder = self._job(job)
+        if before is not None:
+            record = record.drifted(_drift(folder, record, before))
+        try:
+            folder.replace(_JOIN, join_bytes(record))
+        except OSError as error:
+            _warn_once(f"the memory {folder.folder} cannot be written: {_in_short(error)}")
+
+    def _still_the_same(
+        self,
+        job: str,
+        fingerprint: str,
+        read: Callable[[ArrowFolder], Known | None],
+        by_table: bool,
+    ) -> Known | None:
         folder = self._job(job)
         try:
-            record = _recalled(folder)
+            record = read(folder)
         except OSError as error:
             _warn_once(f"the memory {folder.folder} cannot be read: {_in_short(error)}")
             return None
@@ -163,12 +193,20 @@ def _read(folder: ArrowFolder, run: str) -> Run | None:
 
 
 def _summary(folder: ArrowFolder) -> WorkRecord | None:
+    return _content(folder, _SUMMARY, from_bytes)
+
+
+def _join(folder: ArrowFolder) -> JoinRecord | None:
+    return _content(folder, _JOIN, join_of)
+
+
+def _content(folder: ArrowFolder, name: str, read: Callable[[bytes], Known]) -> Known | None:
     try:
-        return from_bytes(folder.read(_SUMMARY, MOST_BYTES))
+        return read(folder.read(name, MOST_BYTES))
     except FileNotFoundError:
         return None
     except (InputError, OSError) as error:
-        _warn_once(f"ignored a damaged file: {folder.path(_SUMMARY)}: {_in_short(error)}")
+        _warn_once(f"ignored a damaged file: {folder.path(name)}: {_in_short(error)}")
         return None
 
 
@@ -181,7 +219,7 @@ def _put_together(folder: ArrowFolder, record: WorkRecord, done: list[str]) -> N
     _removed(folder, done)
 
 
-def _drift(folder: ArrowFolder, record: WorkRecord, before: WorkRecord | None) -> float:
+def _drift(folder: ArrowFolder, record: Known, before: Known | None) -> float:
     """Which share of the work has other keys than before; the user is told if it is much."""
     drift = 0.0 if before is None else record.drift_from(before)
     if drift >= _DRIFT:

@@ -9,7 +9,7 @@ import numpy as np
 from unskew._spark.planning.cost_model import FunctionCost, fitted
 from unskew._spark.planning.statistics import KeyProfile
 from unskew._spark.planning.work import KeyWork
-from unskew._spark.planning.work_record import WorkRecord
+from unskew._spark.planning.work_record import RANGES, Hashes, WorkRecord
 from unskew.partitioners import KeyGrouping
 
 
@@ -38,6 +38,31 @@ def profile_of(record: WorkRecord, ranges: int) -> KeyProfile:
     loads = rest + np.bincount(owners, rows, minlength=ranges)
     count = int(record.rows)
     return KeyProfile(ranges, count, _groups(record), 0, loads, keys, rows, 0.0, "an earlier run")
+
+
+def record_of(profile: KeyProfile, named: Hashes, fingerprint: str) -> WorkRecord:
+    """The rows of keys that were counted, those of `named` one by one; for `profile_of`.
+
+    A row counts as a second: drift is that of the rows.
+    """
+    heavy = np.isin(profile.keys, named)
+    keys, rows = profile.keys[heavy], np.rint(profile.counts[heavy]).astype(np.int64)
+    owners = KeyGrouping(profile.workers).router().route(keys)
+    others = profile.loads - np.bincount(owners, rows, minlength=profile.workers)
+    rest = np.zeros(RANGES)
+    rest[:: RANGES // profile.workers] = np.rint(np.maximum(others, 0.0))
+    light = max(profile.distinct - keys.size, 0) * rest / max(rest.sum(), 1)
+    groups = np.where(rest > 0, np.maximum(np.rint(light), 1), 0).astype(np.int64)
+    return WorkRecord(
+        keys,
+        rows,
+        rows.astype(np.float64),
+        np.ones_like(rows),
+        rest.astype(np.int64),
+        rest,
+        groups,
+        fingerprint,
+    )
 
 
 def _groups(record: WorkRecord) -> int:

@@ -24,6 +24,7 @@ from unskew._spark.planning.cost_model import CostHints
 from unskew._spark.planning.join import COPY, JoinPlan
 from unskew._spark.planning.join_decision import JoinQuestion, left_to_spark
 from unskew._spark.planning.join_kinds import JoinKind
+from unskew._spark.planning.join_memory import JoinMemory
 from unskew._spark.planning.notices import explained
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
@@ -45,6 +46,7 @@ def join(
     workers: int | None = None,
     scheme: str | Partitioner | Plan = "auto",
     seconds_per_row: float | None = None,
+    name: str | None = None,
     **settings: Any,
 ) -> DataFrame:
     """Join by equal columns: Spark's result, with hot keys spread over the workers.
@@ -71,6 +73,9 @@ def join(
     seconds_per_row : float, optional
         What is done with a row of the result takes so long, for "auto" to level; nothing else
         tells what comes behind a join.
+    name : str, optional
+        Under which `unskew.remember` keeps what was counted of the keys; the place of the call if
+        not given.
     **settings
         As of `groupBy`.
 
@@ -79,7 +84,8 @@ def join(
     DataFrame
         The rows of `left.join(right, on, how)`, in any order.
     """
-    asked = _Join.of(left, right, on, how, workers, scheme, settings, seconds_per_row)
+    hints = CostHints.of(seconds_per_row, name=name)
+    asked = _Join.of(left, right, on, how, workers, scheme, settings, hints)
     plan = asked.plan()
     return explained(asked.run(plan), plan)
 
@@ -93,13 +99,14 @@ def plan_join(
     workers: int | None = None,
     scheme: str | Partitioner | Plan = "auto",
     seconds_per_row: float | None = None,
+    name: str | None = None,
     **settings: Any,
 ) -> JoinPlan:
     """Decide how `join` with the same arguments would run, without running it.
 
     Parameters
     ----------
-    left, right, on, how, workers, scheme, seconds_per_row, **settings
+    left, right, on, how, workers, scheme, seconds_per_row, name, **settings
         As in `join`.
 
     Returns
@@ -108,7 +115,8 @@ def plan_join(
         With `explain()`, the reason `why`, the `ways` that were weighed, and the expected
         `max_over_mean` if keys were counted.
     """
-    return _Join.of(left, right, on, how, workers, scheme, settings, seconds_per_row).plan()
+    hints = CostHints.of(seconds_per_row, name=name)
+    return _Join.of(left, right, on, how, workers, scheme, settings, hints).plan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,7 @@ class _Join:
     kind: JoinKind
     plain: DataFrame
     """Spark's own join."""
-    seconds_per_row: float
+    hints: CostHints
     """Of what follows."""
 
     @classmethod
@@ -133,9 +141,8 @@ class _Join:
         workers: int | None,
         scheme: str | Partitioner | Plan,
         settings: Mapping[str, Any],
-        seconds_per_row: float | None,
+        hints: CostHints,
     ) -> _Join:
-        hints = CostHints.of(seconds_per_row)
         check_rows("left", left)
         check_rows("right", right)
         kind = JoinKind.named(how)
@@ -167,7 +174,7 @@ class _Join:
             # No partitioner has this name: rows go to all workers, or to any.
             here = replace(here, scheme=scheme)
         plain = left.join(right, by, kind.value)
-        return cls(here, there, kind, plain, hints.seconds_per_row or 0.0)
+        return cls(here, there, kind, plain, hints)
 
     def plan(self) -> JoinPlan:
         left, right = self.left, self.right
@@ -181,9 +188,9 @@ class _Join:
                 return left_to_spark(left, "it broadcasts one side of the join")
             if text.count("Exchange") < 2:
                 return left_to_spark(left, "the rows of one side are where the join needs them")
-        return JoinQuestion(
-            left, self._reduced(), self.kind, right.rows, self.seconds_per_row
-        ).decide()
+        seconds = self.hints.seconds_per_row or 0.0
+        memory = JoinMemory.of(left, right, self.kind, self.hints.name)
+        return JoinQuestion(left, self._reduced(), self.kind, right.rows, seconds, memory).decide()
 
     def run(self, plan: JoinPlan) -> DataFrame:
         if plan.plain:
