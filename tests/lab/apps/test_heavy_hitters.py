@@ -91,11 +91,12 @@ def test_summaries_of_batches_merge_within_their_bounds(batches, counters):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("scheme", ["pkg", "sg"])
+@pytest.mark.parametrize("scheme", ["pkg", "sg", "planned-split"])
 def test_the_heaviest_keys_of_a_stream(spark, tmp_path, scheme):
     rows = skewed(spark, rows=3_000, keys=300, exponent=1.2, nulls=0.05)
     found = Runner(app.APP, rows, workers=4, batches=3, folder=tmp_path).run(scheme)
     assert found.matches_reference
     assert found.batches == 3
     assert found.max_over_mean < 1.3
-    assert found.answer.figures["most workers of a key"] == (2 if scheme == "pkg" else 4)
+    workers = {"pkg": [2], "sg": [4], "planned-split": [2, 3, 4]}[scheme]
+    assert found.answer.figures["most workers of a key"] in workers

@@ -103,6 +103,9 @@ class Route:
                 "another scheme"
             )
         name = name or helper_name("worker", rows)
+        if rows.isStreaming and self.draw == "position":
+            # Spark does not number the rows of a stream; a task can.
+            return Route.of(self.partitioner, "online").with_worker(rows, key, name)
         rows = self.ordered(rows)
         if self.lowering == "online" or not self.order_matters:
             return rows.withColumn(name, self.worker(rows, key))
