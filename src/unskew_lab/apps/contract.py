@@ -61,6 +61,8 @@ class App:
     """Into how many micro-batches rows are cut unless the user says; 0 for apps that `run`."""
     sleeps: bool = False
     """Whether its work is emulated, so that workers need no cores of their own."""
+    stream_reference: Callable[[Replay], Any] | None = None
+    """What one place makes of the same micro-batches, where a table is another matter."""
     order: str | None = None
     """The column by which rows come, if they are a stream."""
     optional: tuple[str, ...] = ()
@@ -73,6 +75,8 @@ class App:
     """Whether the partitioners that keep the need may run it."""
     keeps_state: bool = False
     """Whether its stream keeps state by key, and can emulate work for each row."""
+    periods: bool = False
+    """Whether its stream can have an aggregation period of several micro-batches."""
     read: Callable[[SparkSession, Path], DataFrame] | None = None
     """The input from a path, where it is not one table."""
     routed: Callable[[DataFrame], DataFrame] = lambda prepared: prepared

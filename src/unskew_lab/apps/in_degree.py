@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 import unskew
 from unskew.workloads import ZipfStream
+from unskew_lab.apps.aggregation_periods import answer_by_periods
 from unskew_lab.apps.contract import Answer, App, Scheme
 from unskew_lab.apps.ranking import ranked, same
 from unskew_lab.apps.replaying import Replay
@@ -50,6 +51,15 @@ def _ranked(degrees: DataFrame) -> Answer:
 
 def _stream(edges: Replay, scheme: Scheme, workers: int) -> Answer:
     fed = fed_by_source(edges.stream())
+    if edges.period:
+        return answer_by_periods(
+            edges,
+            fed,
+            "target",
+            scheme,
+            workers,
+            lambda totals: _ranked(totals.withColumnRenamed("n", "degree")),
+        )
     return answer_at_end(in_degrees(fed, scheme, workers), edges.scratch(), _ranked)
 
 
@@ -69,4 +79,5 @@ APP = App(
     stream=_stream,
     reference=lambda edges: _ranked(_plain_degrees(edges)),
     agrees=same,
+    periods=True,
 )

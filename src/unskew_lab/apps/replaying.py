@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from unskew.errors import ParameterError
@@ -23,6 +25,8 @@ class Replay:
     folder: Path
     cost: float = 0.0
     """Seconds of emulated work for each row, where an app can wait for them."""
+    period: int = 0
+    """Micro-batches in an aggregation period, where an app has such; 0: a batch is one."""
 
     @classmethod
     def of(
@@ -32,6 +36,7 @@ class Replay:
         folder: Path,
         order: str | None = None,
         cost: float = 0.0,
+        period: int = 0,
     ) -> Replay:
         """Write the files below `folder`, sorted by the column `order` if it is given.
 
@@ -47,12 +52,17 @@ class Replay:
         size = -(-table.num_rows // batches)
         for number in range(batches):
             write_stream_file(table.slice(number * size, size), files, number)
-        return cls(rows.sparkSession.read.schema(rows.schema).parquet(str(files)), folder, cost)
+        written = rows.sparkSession.read.schema(rows.schema).parquet(str(files))
+        return cls(written, folder, cost, period)
 
     def stream(self) -> DataFrame:
         """A stream of the rows."""
         reader = self.rows.sparkSession.readStream.schema(self.rows.schema)
         return reader.option("maxFilesPerTrigger", 1).parquet(str(self.folder / "rows"))
+
+    def tables(self) -> list[pa.Table]:
+        """The micro-batches in their order."""
+        return [pq.read_table(path) for path in sorted((self.folder / "rows").glob("*.parquet"))]
 
     def scratch(self) -> str:
         """An empty folder, for one run's checkpoint and output."""

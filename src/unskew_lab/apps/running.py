@@ -79,24 +79,26 @@ class Runner:
         batches: int = 0,
         folder: Path | None = None,
         cost: float = 0.0,
+        period: int = 0,
     ) -> None:
         """With `batches` the rows become a stream; its files and checkpoints go to `folder`.
 
-        Each row of it takes `cost` seconds of emulated work, where the app keeps state.
+        Each row of it takes `cost` seconds of emulated work, where the app keeps state; workers
+        send partial results on every `period` batches, where the app has such.
         """
         self.app, self.workers = app, workers
         self.prepared = app.prepare(rows)
         self.replay: Replay | None = None
         if folder is not None and batches:
-            self.replay = Replay.of(self.prepared, batches, folder, app.order, cost)
+            self.replay = Replay.of(self.prepared, batches, folder, app.order, cost, period)
             self.prepared = self.replay.rows
         self.routed = app.routed(self.prepared)
         self.rows = self.routed.count()
-        self.reference, self.reference_seconds = _timed(lambda: app.reference(self.prepared))
+        self.reference, self.reference_seconds = _timed(self._reference)
 
     def time_reference_again(self) -> None:
         """Run the reference once more and keep its shortest time."""
-        _, seconds = _timed(lambda: self.app.reference(self.prepared))
+        _, seconds = _timed(self._reference)
         self.reference_seconds = min(self.reference_seconds, seconds)
 
     def run(self, scheme: str | Asked) -> Run:
@@ -126,6 +128,11 @@ class Runner:
             migrated_bytes=sum(each.migrated_bytes for each in answer.batches) if moves else None,
             answer=answer,
         )
+
+    def _reference(self) -> Any:
+        if self.replay is not None and self.app.stream_reference is not None:
+            return self.app.stream_reference(self.replay)
+        return self.app.reference(self.prepared)
 
     def _answer(self, scheme: Any) -> Answer:
         if self.replay is not None:

@@ -2,8 +2,8 @@
 
     lines ──> words ──(word: scheme)──> workers: count ──> merge by word ──> the highest counts
 
-On a stream the workers hand their counts on at the end of every micro-batch, the aggregation period
-of the papers: a longer one costs latency and saves merging.
+On a stream the workers hand their counts on at the end of every micro-batch, or once in several:
+the aggregation period of the papers. A longer one costs latency and saves merging.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import unskew
 from unskew.rebalancing import ALL as PLANNERS
 from unskew.rebalancing import Rebalancer
 from unskew.workloads import ZipfStream
+from unskew_lab.apps.aggregation_periods import answer_by_periods
 from unskew_lab.apps.contract import Answer, App, Scheme
 from unskew_lab.apps.keyed_state import (
     APPLY,
@@ -41,7 +42,7 @@ def word_counts(words: DataFrame, scheme: Scheme = "auto", workers: int = 8) -> 
     """Each `word` with the number of times it occurs, `count`; on a stream, so far.
 
     On a stream the aggregation period is the micro-batch: at its end the workers' counts are
-    merged into the state.
+    merged into the state. `aggregation_periods` has longer ones.
     """
     group = unskew.streaming.groupBy if words.isStreaming else unskew.groupBy
     return group(words, "word", workers=workers, scheme=scheme).agg(count=unskew.count())
@@ -111,6 +112,15 @@ def _stream(words: Replay, scheme: Any, workers: int) -> Answer:
         counts = words.rows.sparkSession.read.parquet(f"{folder}/counts")
         found = _ranked(counts.groupBy("word").agg(F.max("count").alias("count")))
         return Answer(found.rows, found.figures, batches=batches)
+    if words.period:
+        return answer_by_periods(
+            words,
+            words.stream(),
+            "word",
+            scheme,
+            workers,
+            lambda totals: _ranked(totals.withColumnRenamed("n", "count")),
+        )
     return answer_at_end(word_counts(words.stream(), scheme, workers), folder, _ranked)
 
 
@@ -123,6 +133,7 @@ APP = App(
     stream_schemes=("planned-split", "pkg", "kg", "mixed", TRANSFORM, APPLY),
     names=(*PLANNERS, TRANSFORM, APPLY),
     keeps_state=True,
+    periods=True,
     generate=random_text,
     prepare=words_of,
     run=lambda words, scheme, workers: _ranked(word_counts(words, scheme, workers)),

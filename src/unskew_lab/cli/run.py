@@ -22,6 +22,7 @@ from unskew.cli.terminal import console, print_json, waiting
 from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.partitioners.contract import check_workers
 from unskew_lab.apps import ALL, load
+from unskew_lab.cli.run_streams import micro_batches, with_cost, with_period
 from unskew_lab.cli.run_tables import show
 
 if TYPE_CHECKING:
@@ -78,6 +79,14 @@ Cost = Annotated[
     ),
 ]
 
+Period = Annotated[
+    int | None,
+    typer.Option(
+        help="Micro-batches after which workers send their partial counts on, the papers' "
+        "aggregation period; every batch if not given."
+    ),
+]
+
 MOST_SLOTS = 32
 """Each is a process of Python."""
 
@@ -91,6 +100,7 @@ def run(
     settings: Settings = None,
     batches: Batches = None,
     cost: Cost = None,
+    period: Period = None,
     compare: Compare = False,
     as_json: Json = False,
 ) -> None:
@@ -105,6 +115,8 @@ def run(
       unskew run in-degree --input edges.parquet --column target=key --compare
 
       unskew run wordcount --batches 10 --compare
+
+      unskew run wordcount --batches 20 --period 5 --scheme pkg
     """
     if name not in ALL:
         raise UnknownNameError("app", name, ALL)
@@ -123,18 +135,20 @@ def run(
     for each in names:
         if each not in known:
             raise UnknownNameError(f"column of {name}", each, known)
-    cut = _cut(app, batches)
+    cut = micro_batches(app, batches)
     listed: tuple[str, ...] = (app.schemes[0] if scheme is None else scheme,)
     if compare:
         listed = app.stream_schemes if cut and app.stream_schemes else app.schemes
     if cost is not None:
-        listed = _costly(app, listed, cut, cost)
+        listed = with_cost(app, listed, cut, cost)
+    if period is not None:
+        listed = with_period(app, listed, cut, period)
     schemes = _asked(app, listed, wanted, workers)
     for asked in schemes:
         if app.run is not None and not cut and asked.name in app.names and app.by_routes:
             raise ParameterError(f"{asked.name} keeps state by key, on a stream; give --batches 10")
     logging.getLogger("unskew").setLevel(logging.ERROR)  # the tables show what the log would
-    runs = _runs(app, input_path, names, schemes, workers, cut, (cost or 0.0) / 1000)
+    runs = _runs(app, input_path, names, schemes, workers, cut, (cost or 0.0) / 1000, period or 0)
     found = [each.as_dict() for each in runs]
     if as_json:
         print_json(found)
@@ -143,37 +157,10 @@ def run(
     sys.stdout.flush()
 
 
-def _costly(app: App, schemes: tuple[str, ...], batches: int, cost: float) -> tuple[str, ...]:
-    """The schemes that can emulate work: those that keep state by key in Python."""
-    from unskew_lab.apps.keyed_state import APPLY, SCHEMES, TRANSFORM
-
-    if not 0 <= cost < float("inf"):
-        raise ParameterError(f"--cost {cost} is not a time in milliseconds")
-    if not app.keeps_state:
-        raise ParameterError(f"--cost is for apps that keep state by key; remove it for {app.name}")
-    if not batches:
-        raise ParameterError("--cost needs a stream; give --batches 10")
-    able = (*SCHEMES, TRANSFORM, APPLY) if not app.by_routes else (*app.names,)
-    left = tuple(each for each in schemes if each in able)
-    if not left:
-        raise ParameterError(f"{', '.join(schemes)} cannot emulate work; give one of {able}")
-    return left
-
-
 def _asked(app: App, schemes: Sequence[str], settings: dict[str, str], workers: int) -> list[Asked]:
     from unskew_lab.apps.asking import Asked
 
     return [Asked.of(app, each, settings, workers) for each in schemes]
-
-
-def _cut(app: App, batches: int | None) -> int:
-    if batches is None:
-        return app.batches
-    if app.stream is None:
-        raise ParameterError(f"{app.name} runs on a table; remove --batches {batches}")
-    if batches < 1:
-        raise ParameterError(f"--batches {batches} is not at least 1")
-    return batches
 
 
 def _runs(
@@ -184,6 +171,7 @@ def _runs(
     workers: int,
     batches: int,
     cost: float,
+    period: int,
 ) -> list[Run]:
     from unskew.testing import local_session
     from unskew_lab.apps.running import Runner
@@ -194,7 +182,7 @@ def _runs(
             spark = local_session(slots, partitions=workers)
             rows = _with_columns(app, renamed(_input(app, spark, path, scratch), names))
         with spark_bar("Reading, and the reference", spark):
-            runner = Runner(app, rows, workers, batches, Path(scratch), cost)
+            runner = Runner(app, rows, workers, batches, Path(scratch), cost, period)
         if len(schemes) == 1:
             with spark_bar(schemes[0].name, spark):
                 return [runner.run(schemes[0])]

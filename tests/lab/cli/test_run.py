@@ -45,6 +45,34 @@ def test_what_only_keyed_state_can_do_is_refused_elsewhere(run, words, said):
     assert said in " ".join(error.split())
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["naive-bayes", "--batches", "2", "--period", "2"], "no aggregation period; remove"),
+        (["wordcount", "--period", "2"], "needs a stream; give --batches 10"),
+        (["wordcount", "--batches", "2", "--period", "0"], "is not at least 1 micro-batch"),
+        (
+            ["wordcount", "--batches", "2", "--period", "2", "--scheme", "mixed"],
+            "mixed sends no partial results",
+        ),
+    ],
+)
+def test_only_partial_results_have_an_aggregation_period(run, words, said):
+    pytest.importorskip("pyspark")
+    code, _, error = run("run", *words)
+    assert code != 0
+    assert said in " ".join(error.split())
+
+
+@pytest.mark.spark
+def test_an_aggregation_period_is_printed(run, spark, text):
+    words = ["run", "wordcount", "--input", str(text), "--workers", "2", "--batches", "2"]
+    code, out, _ = run(*words, "--period", "2", "--scheme", "kg")
+    assert code == 0
+    assert "aggregation periods: 1\n" in out
+    assert "messages to the aggregator: 9\n" in out
+
+
 def test_a_kept_result_has_a_form_in_json():
     pytest.importorskip("pyspark")
     from unskew_lab.apps.running import in_json
