@@ -6,46 +6,40 @@
 
 With D features, C classes and L leaves there are at most r·D·C·L histograms, where r is the number
 of workers that a feature may be on: 1 for key grouping, 2 for partial key grouping and all of them
-for shuffle grouping (paper on partial key grouping, section 4.1). Every level is one pass.
+for shuffle grouping (paper on partial key grouping, section 4.1). Every level is one pass;
+on a stream the tree grows between micro-batches (`tree_streaming`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import unskew
 from unskew.errors import InputError
-from unskew.sketches.streaming_histogram import StreamingHistogram
 from unskew_lab.apps.contract import Answer, App, Scheme
-from unskew_lab.apps.placement import by_key, prepare_scheme
-from unskew_lab.apps.tree_growing import (
-    Floats,
-    Histograms,
-    Tree,
-    Where,
-    first_of,
-    grow,
-    local_histograms,
+from unskew_lab.apps.placement import prepare_scheme
+from unskew_lab.apps.replaying import Replay
+from unskew_lab.apps.tree_growing import Histograms, Tree, grow, local_histograms
+from unskew_lab.apps.tree_histograms import (
+    BINS,
+    gathered,
+    matrix,
+    messages,
+    values_and_labels,
 )
+from unskew_lab.apps.tree_streaming import GrowingTree, TreeStream, grown_alone
 
 DEPTH = 4
-BINS = 64
-MESSAGE = "leaf int, label string, feature int, value double"
-HISTOGRAM = (
-    "worker int, leaf int, feature int, label string, points array<double>, masses array<double>"
-)
-Batches = Iterable[pa.RecordBatch]
-OfBatches = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 class TreeLearner:
@@ -65,88 +59,19 @@ class TreeLearner:
 
     def _histograms(self, tree: Tree, level: int) -> Histograms:
         sent = messages(self.rows, tree, level)
-        placed = by_key(sent, "feature", self.scheme, self.workers)
-        found: dict[Where, list[StreamingHistogram]] = {}
-        for row in placed.mapInArrow(histograms(self.bins), HISTOGRAM).collect():
-            masses = np.array(row["masses"])
-            histogram = StreamingHistogram.of(np.array(row["points"]), masses, self.bins)
-            found.setdefault((row["leaf"], row["feature"], row["label"]), []).append(histogram)
-            self.loads[row["worker"]] += masses.sum()
-            self.made += 1
-        self.merged += len(found)
-        return {
-            where: reduce(StreamingHistogram.merge, parts[1:], parts[0])
-            for where, parts in found.items()
-        }
-
-
-def messages(rows: DataFrame, tree: Tree, level: int = 0) -> DataFrame:
-    """One message for each feature of every row that is at a leaf of `level`."""
-
-    def sent(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            values = _matrix(batch.column("features"))
-            leaves = tree.leaves(values)
-            open_ = np.flatnonzero(leaves >= first_of(level))
-            features = values.shape[1]
-            labels = batch.column("label").take(pa.array(np.repeat(open_, features)))
-            yield pa.record_batch(
-                {
-                    "leaf": np.repeat(leaves[open_], features).astype(np.int32),
-                    "label": labels,
-                    "feature": np.tile(np.arange(features, dtype=np.int32), open_.size),
-                    "value": values[open_].ravel(),
-                }
-            )
-
-    return rows.mapInArrow(sent, MESSAGE)
-
-
-def histograms(bins: int) -> OfBatches:
-    """A function from a worker's messages to its histograms."""
-
-    def made(batches: Batches) -> Iterator[pa.RecordBatch]:
-        kept: dict[Where, StreamingHistogram] = {}
-        for batch in batches:
-            grouped = pa.Table.from_batches([batch]).group_by(["leaf", "feature", "label"])
-            for row in grouped.aggregate([("value", "list")]).to_pylist():
-                where = (row["leaf"], row["feature"], row["label"])
-                histogram = kept.setdefault(where, StreamingHistogram(bins))
-                histogram.add(np.array(row["value_list"], dtype=np.float64))
-        yield _as_batch(kept)
-
-    return made
-
-
-def _as_batch(kept: dict[Where, StreamingHistogram]) -> pa.RecordBatch:
-    context = TaskContext.get()
-    worker = context.partitionId() if context else 0
-    return pa.record_batch(
-        {
-            "worker": pa.array([worker] * len(kept), pa.int32()),
-            "leaf": pa.array([leaf for leaf, _, _ in kept], pa.int32()),
-            "feature": pa.array([feature for _, feature, _ in kept], pa.int32()),
-            "label": pa.array([label for _, _, label in kept], pa.string()),
-            "points": pa.array([h.points.tolist() for h in kept.values()], _NUMBERS),
-            "masses": pa.array([h.masses.tolist() for h in kept.values()], _NUMBERS),
-        }
-    )
-
-
-_NUMBERS = pa.list_(pa.float64())
-
-
-def _matrix(features: pa.ListArray) -> Floats:
-    found: Floats = np.array(features.to_pylist(), dtype=np.float64)
-    return found if len(features) else np.empty((0, 1))
+        found = gathered(sent, self.scheme, self.workers, self.bins)
+        self.loads += found.loads
+        self.made += found.made
+        self.merged += len(found.histograms)
+        return found.histograms
 
 
 def labels_of_leaves(rows: DataFrame, tree: Tree) -> dict[int, Counter[str]]:
     """How many rows of each class every leaf has."""
 
-    def at_leaf(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def at_leaf(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            leaves = tree.leaves(_matrix(batch.column("features"))).astype(np.int32)
+            leaves = tree.leaves(matrix(batch.column("features"))).astype(np.int32)
             yield pa.record_batch({"leaf": leaves, "label": batch.column("label")})
 
     counted: dict[int, Counter[str]] = {}
@@ -181,13 +106,28 @@ def _run(rows: DataFrame, scheme: Scheme, workers: int) -> Answer:
     how, replicas = prepare_scheme(messages(rows, Tree.root(DEPTH)), "feature", scheme, workers)
     learning = TreeLearner(rows, how, workers)
     tree = learning.tree()
+    found = _answer(rows, tree, learning.made, replicas * learning.merged)
+    return replace(found, loads=learning.loads, replicas=learning.made)
+
+
+def _stream(rows: Replay, scheme: Scheme, workers: int) -> Answer:
+    root = Tree.root(DEPTH)
+    how, replicas = prepare_scheme(messages(rows.rows, root), "feature", scheme, workers)
+    learning = TreeStream(GrowingTree(root), how, workers)
+    tree = learning.run(rows.stream(), rows.scratch())
+    made = sum(each.replicas or 0 for each in learning.progress)
+    found = _answer(rows.rows, tree, made, replicas * learning.merged)
+    return replace(found, batches=learning.progress)
+
+
+def _answer(rows: DataFrame, tree: Tree, made: int, at_most: int) -> Answer:
     leaves = labels_of_leaves(rows, tree)
     figures = {
         "accuracy": _accuracy(leaves),
-        "histograms": learning.made,
-        "at most, by the formula": replicas * learning.merged,
+        "histograms": made,
+        "at most, by the formula": at_most,
     }
-    return Answer(_in_rows(leaves), figures, learning.loads, learning.made)
+    return Answer(_in_rows(leaves), figures)
 
 
 def _accuracy(leaves: dict[int, Counter[str]]) -> float:
@@ -205,12 +145,16 @@ def _in_rows(leaves: dict[int, Counter[str]]) -> list[dict[str, Any]]:
 
 def _alone(rows: DataFrame) -> float:
     """The accuracy of a tree grown in one place from the same rows."""
-    table = rows.toArrow()
-    values, labels = (
-        _matrix(table["features"].combine_chunks()),
-        np.array(table["label"].to_pylist()),
-    )
+    values, labels = values_and_labels(rows.toArrow())
     tree = grow(DEPTH, lambda tree, level: local_histograms(values, labels, tree, level, BINS))
+    return _accuracy(_count(tree.leaves(values), labels))
+
+
+def _alone_on_stream(rows: Replay) -> float:
+    """The accuracy of a tree grown in one place from the same micro-batches."""
+    tables = rows.tables()
+    tree = grown_alone(tables, DEPTH)
+    values, labels = values_and_labels(pa.concat_tables(tables))
     return _accuracy(_count(tree.leaves(values), labels))
 
 
@@ -241,6 +185,8 @@ APP = App(
     prepare=prepared,
     routed=lambda rows: messages(rows, Tree.root(DEPTH)),
     run=_run,
+    stream=_stream,
     reference=_alone,
+    stream_reference=_alone_on_stream,
     agrees=lambda answer, alone: float(answer.figures["accuracy"]) >= alone - 0.01,
 )

@@ -45,6 +45,10 @@ class Tree:
             nodes = np.where(asked == _LEAF, nodes, below)
         return nodes
 
+    def may_split(self, leaves: NDArray[np.int64], level: int = 0) -> NDArray[np.bool_]:
+        """Which leaves are on `level` or below it, and not yet as deep as the tree may get."""
+        return (leaves >= first_of(level)) & (leaves < first_of(self.depth))
+
     def split(self, splits: Mapping[int, Split]) -> Tree:
         """The tree with two leaves in place of each of some leaves."""
         features, thresholds = self.features.copy(), self.thresholds.copy()
@@ -65,14 +69,10 @@ def grow(depth: int, histograms: Callable[[Tree, int], Histograms]) -> Tree:
     """Split level by level. `histograms` gives those of all rows that are at a leaf of a level."""
     tree = Tree.root(depth)
     for level in range(depth):
-        by_leaf: dict[int, dict[Where, StreamingHistogram]] = defaultdict(dict)
-        for where, histogram in histograms(tree, level).items():
-            by_leaf[where[0]][where] = histogram
-        splits = {leaf: best_split(found) for leaf, found in by_leaf.items()}
-        wanted = {leaf: split for leaf, split in splits.items() if split is not None}
-        if not wanted:
+        splits = best_splits(histograms(tree, level))
+        if not splits:
             break
-        tree = tree.split(wanted)
+        tree = tree.split(splits)
     return tree
 
 
@@ -83,6 +83,22 @@ def first_of(level: int) -> int:
     [0, 1, 3]
     """
     return (1 << level) - 1
+
+
+def best_splits(histograms: Histograms, least: int = 0) -> dict[int, Split]:
+    """The best split of each leaf that has had `least` rows, where there is one that helps."""
+    by_leaf: dict[int, dict[Where, StreamingHistogram]] = defaultdict(dict)
+    for where, histogram in histograms.items():
+        by_leaf[where[0]][where] = histogram
+    ripe = {leaf: found for leaf, found in by_leaf.items() if _rows(found) >= least}
+    splits = {leaf: best_split(found) for leaf, found in ripe.items()}
+    return {leaf: split for leaf, split in splits.items() if split is not None}
+
+
+def _rows(histograms: Histograms) -> float:
+    """The rows of a leaf: each of them is in one histogram of every feature."""
+    any_feature = min(feature for _, feature, _ in histograms)
+    return sum(each.total for where, each in histograms.items() if where[1] == any_feature)
 
 
 def best_split(histograms: Histograms) -> Split | None:
@@ -118,10 +134,10 @@ def _gini(counts: Floats) -> Floats:
 def local_histograms(
     rows: Floats, labels: NDArray[np.str_], tree: Tree, level: int, bins: int
 ) -> dict[Where, StreamingHistogram]:
-    """The histograms of all rows that are at a leaf of `level`, computed locally."""
+    """The histograms of all rows at a leaf of `level` or below, computed locally."""
     leaves = tree.leaves(rows)
     made: dict[Where, StreamingHistogram] = {}
-    for leaf in np.unique(leaves[leaves >= first_of(level)]).tolist():
+    for leaf in np.unique(leaves[tree.may_split(leaves, level)]).tolist():
         for label in np.unique(labels[leaves == leaf]).tolist():
             for feature in range(rows.shape[1]):
                 histogram = made[leaf, feature, label] = StreamingHistogram(bins)

@@ -10,7 +10,7 @@ from tests.lab.apps.test_heavy_hitters import summaries
 from unskew.hashing import hash_keys
 from unskew.partitioners import KeyGrouping, PartialKey, Partitioner, ShuffleGrouping
 from unskew.workloads import ZipfStream
-from unskew_lab.apps import decision_tree
+from unskew_lab.apps import tree_histograms
 
 FEATURES, CLASSES, ROWS = 7, 3, 3_000
 COUNTERS = 50
@@ -31,7 +31,7 @@ def histograms_of(partitioner: Partitioner) -> int:
         }
     )
     workers = partitioner.router().route(hash_keys(feature))
-    build = decision_tree.histograms(bins=16)
+    build = tree_histograms.histograms(bins=16)
     parts = [messages.filter(pa.array(workers == each)) for each in range(partitioner.workers)]
     made = [next(build([part])) for part in parts if part.num_rows]
     assert sum(sum(map(sum, part["masses"].to_pylist())) for part in made) == FEATURES * ROWS
