@@ -90,6 +90,14 @@ def test_a_longer_period_sends_less_and_holds_more(spark, tmp_path, scheme):
 
 
 @pytest.mark.spark
+def test_batches_without_words_are_periods_too(spark, tmp_path):
+    counts = counts_of(spark, tmp_path, "pkg", period=1, batches=[[], ["a"], []])
+    assert counts.sent == {0: 0, 1: 1, 2: 0}
+    assert counts.totals(spark, 0).collect() == []
+    assert dict(counts.totals(spark).collect()) == {"a": 1}
+
+
+@pytest.mark.spark
 @pytest.mark.classic("the counts of a query are the driver's")
 @pytest.mark.parametrize(
     ("program", "column"), [(wordcount.APP, "text"), (in_degree.APP, "source, target")]

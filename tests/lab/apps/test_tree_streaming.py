@@ -90,6 +90,7 @@ def test_trees_of_spark_are_the_tree_of_one_place(spark):
     values, labels = datasets.load_wine(return_X_y=True)
     order = np.random.default_rng(0).permutation(labels.size)
     batches = [table_of(values[part, :4], labels[part]) for part in np.array_split(order, 4)]
+    batches.insert(2, batches[0].slice(0, 0))
     alone = grown_alone(batches, 2, BINS, least=30)
     assert (alone.features >= 0).sum() >= 2
     for scheme, workers, replicas in (("kg", 1, 1), ("pkg", 3, 2), ("sg", 3, 3)):
@@ -102,8 +103,8 @@ def test_trees_of_spark_are_the_tree_of_one_place(spark):
         made = sum(record.replicas for record in learning.progress)
         assert learning.merged <= made <= replicas * learning.merged
         assert learning.progress[0].rows == batches[0].num_rows * 4
-        assert len(learning.progress) == 4
-    with pytest.raises(StateError, match="continues with batch 9, and this tree has seen 4"):
+        assert len(learning.progress) == 5
+    with pytest.raises(StateError, match="continues with batch 9, and this tree has seen 5"):
         learning.process(rows, 9)
 
 
