@@ -1,6 +1,6 @@
 """The verbs on streams: `unskew.streaming.groupBy`, `stateful`, and what shows how they run."""
 
-from unskew._spark.costs.learned_costs import MappedStream
+from unskew._spark.costs.mapped_stream import MappedStream
 from unskew._spark.monitoring.feeds import read_lines
 from unskew._spark.monitoring.listener import BatchListener, batches, watch
 from unskew._spark.monitoring.progress import BatchProgress

@@ -16,9 +16,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 import unskew
-from unskew._spark.costs.cost_aware_map import SHAPE, BreakEven, CostAwareMap
-from unskew._spark.costs.learned_costs import MappedStream
-from unskew._spark.costs.samples import JobCosts
+from unskew._spark.costs.cost_aware_map import SHAPE, CostAwareMap
+from unskew._spark.costs.learned_costs import PosgStream
 from unskew.errors import InputError, ParameterError, UnknownNameError
 from unskew.sketches.cost_pair import CostPair, CostShape
 
@@ -55,16 +54,6 @@ def doubled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 @pytest.fixture(scope="module")
 def plain_rows(entities: DataFrame) -> list[Row]:
     return rows_of(entities.mapInArrow(doubled, SCHEMA))
-
-
-@pytest.fixture(params=["used", "skipped"])
-def decision(request, monkeypatch) -> str:
-    """Both ways on, whatever this machine's clock says."""
-    forecast = BreakEven(request.param == "used", "the test says so")
-    monkeypatch.setattr(
-        "unskew._spark.costs.learned_costs.break_even", lambda *args, **kwargs: forecast
-    )
-    return str(request.param)
 
 
 @pytest.fixture(params=["auto", "posg"])
@@ -186,8 +175,7 @@ def test_rows_of_tasks_that_are_tried_again_arrive_once(entities, plain_rows, sc
 def test_costs_of_tasks_that_are_tried_again_count_once(entities):
     work = CostAwareMap.of(entities, once_too_often, SCHEMA, "arrow", "entity", 2)
     measured = work.timed(entities, None).select(work.costs).dropna().collect()
-    costs = work.joined(row[0] for row in measured)
-    assert costs.rows == costs.pair.rows == entities.count()
+    assert work.joined(row[0] for row in measured).rows == entities.count()
 
 
 def test_mistakes_are_refused_before_any_row_moves(entities):
@@ -200,7 +188,7 @@ def test_mistakes_are_refused_before_any_row_moves(entities):
     with pytest.raises(ParameterError, match="workers"):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", workers=0)
     with pytest.raises(ParameterError, match="streams"):
-        unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", sketches="here.json")
+        unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", learned="here.json")
     with pytest.raises(UnknownNameError, match="There are: auto, heavy-first, posg"):
         unskew.mapInArrow(entities, doubled, SCHEMA, cost_key="entity", scheme="pkg")
 
@@ -211,33 +199,31 @@ def test_rows_go_by_cost_where_the_scheme_says_so_though_it_does_not_pay(entitie
         entities, doubled, SCHEMA, cost_key="entity", workers=3, scheme="posg", say=said.append
     )
     assert rows_of(mapped) == plain_rows
-    assert said == ["cost-aware scheduling used: scheme='posg' was given"]
-    stream = MappedStream(entities, _work(entities), None, print, always=True)
-    stream.process(entities, 0, lambda result, number: result.collect())
-    assert stream.forecast() == BreakEven(True, "scheme='posg' was given")
+    assert said == ["posg: rows are dealt by the expected cost of their key"]
 
 
 def test_every_task_reports_its_rows(entities):
-    stream = MappedStream(entities, _work(entities), None, print)
-    stream.process(entities, 0, lambda result, number: result.collect())
-    assert stream.last is not None
-    assert stream.last.rows == stream.pair.rows == entities.count()
-    assert stream.last.loads.size == 5  # the empty partition has nothing to report
+    said: list[str] = []
+    stream = PosgStream(entities, _work(entities), None, said.append)
+    for number in range(2):
+        stream.process(entities, number, lambda result, number: result.collect())
+        assert stream.pair.rows == (number + 1) * entities.count()
+    assert "as is" in said[0]
+    assert f"{entities.count()} timed rows are known" in said[1]
 
 
 def _work(rows: DataFrame) -> CostAwareMap:
     return CostAwareMap.of(rows, doubled, SCHEMA, "arrow", "entity", 2)
 
 
-@pytest.mark.usefixtures("decision")
 def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(
     spark, entities, plain_rows, tmp_path
 ):
     entities.repartition(4).write.parquet(str(tmp_path / "in"))
-    sketches = tmp_path / "costs.json"
+    learned = tmp_path / "costs.json"
     out = str(tmp_path / "out")
 
-    def run() -> MappedStream:
+    def run() -> PosgStream:
         stream = spark.readStream.schema(entities.schema).option("maxFilesPerTrigger", 2)
         mapped = unskew.mapInArrow(
             stream.parquet(str(tmp_path / "in")),
@@ -245,7 +231,8 @@ def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(
             SCHEMA,
             cost_key="entity",
             workers=3,
-            sketches=sketches,
+            scheme="posg",
+            learned=learned,
         )
         # To a file: with Spark Connect the function runs in a process of the server.
         writer = mapped.foreachBatch(
@@ -257,9 +244,9 @@ def test_a_stream_gives_the_rows_of_plain_spark_and_remembers_costs(
 
     run()
     assert rows_of(spark.read.parquet(out)) == plain_rows
-    learned = CostPair.from_json(sketches.read_text())
-    assert learned.rows > 0
-    assert run().pair == learned
+    found = CostPair.from_json(learned.read_text())
+    assert found.rows > 0
+    assert run().pair == found
     assert spark.read.parquet(out).count() == len(plain_rows)
 
 
@@ -267,22 +254,21 @@ def test_a_stream_that_nobody_reads_learns_nothing(entities, monkeypatch):
     monkeypatch.setattr(
         "unskew._spark.costs.cost_aware_map.observed", lambda observation, wait: None
     )
-    stream = MappedStream(entities, _work(entities), None, print)
+    stream = PosgStream(entities, _work(entities), None, print)
     stream.process(entities, 0, lambda result, number: None)
-    assert stream.last is None
-    assert not stream.forecast().pays
+    assert not stream.pair.rows
 
 
 def test_old_costs_fade_and_a_foreign_file_is_refused(entities, tmp_path: Path):
-    stream = MappedStream(entities, _work(entities), None, print)
+    stream = PosgStream(entities, _work(entities), None, print)
     key = np.array([1], dtype=np.uint64)
     for cost, rows in ((1.0, 70_000), (3.0, 70_000)):
         pair = CostPair(SHAPE)
         pair.add(np.repeat(key, rows), np.full(rows, cost))
-        stream.learn(JobCosts(pair, key, np.array([cost]), np.ones(1), rows))
+        stream.learn(pair)
     assert 2.3 < stream.pair.estimate(key)[0] < 2.4  # (35,000 · 1 + 70,000 · 3) / 105,000
     wrong = tmp_path / "costs.json"
     for text in ("{}", CostPair(CostShape()).to_json()):
         wrong.write_text(text)
         with pytest.raises(InputError, match="delete it"):
-            MappedStream(entities, _work(entities), wrong, print)
+            PosgStream(entities, _work(entities), wrong, print)

@@ -23,7 +23,7 @@ from unskew.errors import InputError, ParameterError
 
 @pytest.fixture(autouse=True)
 def _told_anew():
-    module._warn_once.cache_clear()
+    module.warn_once.cache_clear()
     module._note_once.cache_clear()
 
 
@@ -441,9 +441,9 @@ def test_a_path_that_depends_on_the_working_directory_is_made_whole(monkeypatch,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/somebody")
     session = Session()
-    assert module._qualified(session, "memory") == str(tmp_path / "memory")
-    assert module._qualified(session, "~/memory") == "/home/somebody/memory"
-    assert module._qualified(session, "file:/memory") == "file:/memory"
+    assert module.qualified(session, "memory") == str(tmp_path / "memory")
+    assert module.qualified(session, "~/memory") == "/home/somebody/memory"
+    assert module.qualified(session, "file:/memory") == "file:/memory"
 
 
 @pytest.mark.parametrize("path", [3, b"bytes", ["list"]])

@@ -225,6 +225,6 @@ def test_mistakes_are_refused_before_any_row_moves(spark):
     with pytest.raises(ParameterError, match="give cost_key"):
         mapped(cost="id", scheme="posg")
     with pytest.raises(ParameterError, match="remember"):
-        mapped(cost="id", sketches="here.json")
+        mapped(cost="id", learned="here.json")
     with pytest.raises(ParameterError, match="name"):
         mapped(cost="id", name="")

@@ -11,6 +11,7 @@ its last row is the same for a stream of any length and is a figure of its own.
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -150,8 +151,16 @@ def _schemes(spark: SparkSession, slots: int, kind: str) -> list[tuple[str, RunB
     stream = spark.readStream.format("rate").load().selectExpr("value id", "value entity")
 
     def by_verb(scheme: Literal["auto", "posg"]) -> RunBatch:
+        # These batches are no query's, which would have a checkpoint.
+        learned = tempfile.mkdtemp() if scheme == "auto" else None
         mapped = unskew.mapInArrow(
-            stream, function, SCHEMA, cost_key="entity", workers=slots, scheme=scheme
+            stream,
+            function,
+            SCHEMA,
+            cost_key="entity",
+            workers=slots,
+            scheme=scheme,
+            learned=learned,
         )
         assert isinstance(mapped, unskew.streaming.MappedStream)
 

@@ -1,19 +1,18 @@
-"""The cost-aware map: rows routed by expected cost, timed and observed, and whether that pays."""
+"""The map of rows dealt by key (POSG): routed by expected cost, timed and observed."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
-import numpy as np
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
+from unskew._spark.costs.pair_bytes import from_bytes
 from unskew._spark.costs.parts import MapFunction
-from unskew._spark.costs.samples import JobCosts, TaskCosts
 from unskew._spark.costs.timer import ArrowBatches, BatchKind, PandasFrames, timed
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.keys import KeyColumns, check_rows
@@ -29,13 +28,6 @@ from unskew.sketches.cost_pair import CostPair, CostShape
 
 SHAPE = CostShape(epsilon=0.002)
 """Larger matrices than the paper's: here they travel once a batch, and most cells are empty."""
-
-EXPLAINED = 0.05
-"""Below this share of explained variance the key says nothing about the cost."""
-
-_SHUFFLE = 0.3  # Seconds that one more stage takes, whatever its size.
-_PER_ROW = 4e-6  # Seconds to route, write and read a row of ordinary width.
-_GAIN = 0.97  # Forecasts err: only a clear gain is worth a shuffle.
 
 CostKey = str | Sequence[str] | Column
 
@@ -72,7 +64,7 @@ class CostAwareMap:
         check_workers(count)
         costs = helper_name("costs", parsed.names)
         made = cls(function, parsed, form, cost_key, count, SHAPE, costs)
-        rows.select(made.hash_of(rows))  # raises for unknown columns and types without a hash
+        rows.select(made.hash_of(rows)).schema  # noqa: B018 - raises for unknown columns and types
         return made
 
     def hash_of(self, rows: DataFrame) -> Column:
@@ -91,10 +83,9 @@ class CostAwareMap:
 
     def timed(self, rows: DataFrame, worker: Column | None) -> DataFrame:
         """The timed map; each task's measurements are on one of its rows, in the column `costs`."""
-        hashed, part = helper_name("hash", rows), helper_name("part", rows)
-        marked = rows.withColumns({hashed: self.hash_of(rows), part: F.spark_partition_id()})
+        # It stays the last column: the tasks find it by position.
+        marked = rows.withColumn(helper_name("hash", rows), self.hash_of(rows))
         if worker is not None:
-            # The helper columns stay last: the tasks find them by position.
             marked = _placed(marked, worker, self.workers)
         kind: BatchKind = (
             ArrowBatches(self.costs)
@@ -111,7 +102,7 @@ class CostAwareMap:
         seen = self.timed(rows, worker).observe(observation, collected)
         return seen.drop(self.costs), observation
 
-    def learned_from(self, observation: Observation, wait: float = 10.0) -> JobCosts | None:
+    def learned_from(self, observation: Observation, wait: float = 10.0) -> CostPair | None:
         """What the tasks of a finished action measured; None if there was no action.
 
         Connect may answer without the metric: that is None too.
@@ -121,9 +112,9 @@ class CostAwareMap:
             return None
         return self.joined(seen["costs"])
 
-    def joined(self, costs: Iterable[bytes]) -> JobCosts:
+    def joined(self, costs: Iterable[bytes]) -> CostPair:
         """The measurements of all tasks, merged."""
-        return JobCosts.of(self.shape, map(TaskCosts.from_bytes, costs))
+        return reduce(CostPair.merge, map(from_bytes, costs), CostPair(self.shape))
 
     def round_robin(self, rows: DataFrame) -> Column:
         """Round robin, starting from a different worker in each task."""
@@ -148,62 +139,3 @@ class CostAwareMap:
 def _placed(rows: DataFrame, worker: Column, workers: int) -> DataFrame:
     name = helper_name("worker", rows)
     return rows.withColumn(name, worker).repartitionById(workers, F.col(name)).drop(name)
-
-
-@dataclass(frozen=True, slots=True)
-class BreakEven:
-    """Whether scheduling by cost pays, and why, in one sentence."""
-
-    pays: bool
-    why: str
-
-    def __str__(self) -> str:
-        return f"cost-aware scheduling {'used' if self.pays else 'skipped'}: {self.why}"
-
-
-def break_even(costs: JobCosts, workers: int, times: float = 1.0) -> BreakEven:
-    """Forecast the end of the last task, with and without scheduling by cost.
-
-    For `times` as many rows as were measured. Without it, Spark starts a task per input partition,
-    the next one where a slot becomes free.
-    """
-    if not costs.rows or not costs.keys.size:
-        return BreakEven(False, "no rows were timed, so their costs are unknown")
-    share = explained(costs)
-    if share < EXPLAINED:
-        return BreakEven(
-            False,
-            f"the cost does not depend on the key: it explains {share:.0%} of the variance of "
-            f"{costs.keys.size} timed rows",
-        )
-    alone = Machine(workers, workers).makespan(costs.loads * times)
-    level = float(costs.loads.sum()) * times / workers
-    rows = costs.rows * times
-    left = float(costs.seconds.std()) * math.sqrt((1 - share) * rows / workers)
-    scheduled = level + left * math.sqrt(2 * math.log(max(workers, 1)))
-    scheduled += _SHUFFLE + _PER_ROW * rows / workers
-    figures = (
-        f"{scheduled:.2g} s scheduled by cost, shuffle included, against {alone:.2g} s for the "
-        f"{costs.loads.size} partitions as they are on {workers} slots; the key explains "
-        f"{share:.0%} of the variance"
-    )
-    if scheduled > _GAIN * alone:
-        return BreakEven(False, f"no gain expected ({figures})")
-    return BreakEven(True, f"gain expected ({figures})")
-
-
-def explained(costs: JobCosts) -> float:
-    """The share of the cost's variance that the key explains.
-
-    Learned on every second sample and tested on the others, so that a key seen once does not
-    explain itself.
-    """
-    if costs.keys.size < 8:
-        return 0.0
-    pair = CostPair(costs.pair.shape)
-    pair.add(np.ascontiguousarray(costs.keys[::2]), np.ascontiguousarray(costs.seconds[::2]))
-    keys, seconds = np.ascontiguousarray(costs.keys[1::2]), costs.seconds[1::2]
-    spread = float(seconds.var())
-    if spread == 0.0:
-        return 0.0
-    return max(0.0, 1 - float(np.mean((seconds - pair.estimate(keys)) ** 2)) / spread)

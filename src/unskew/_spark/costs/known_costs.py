@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from pyspark.sql import Column, DataFrame
@@ -28,6 +31,17 @@ MOST_KEYS = 1024
 
 _MICROSECOND = 1e-6
 
+Start = Callable[[int | None], RecordPlace | None]
+"""Gives the place where a run of so many tasks writes what it learns."""
+
+
+class Seen(NamedTuple):
+    """What is known from earlier runs."""
+
+    record: WorkRecord
+    seconds: float
+    """Of a run like the next one."""
+
 
 @dataclass(frozen=True, slots=True)
 class KnownCosts:
@@ -48,31 +62,53 @@ class KnownCosts:
     def run(self, rows: DataFrame) -> tuple[DataFrame, MapPlan]:
         """The result, and how it comes about."""
         memory = Memory.of(rows.sparkSession)
+        if memory is None:
+            return self.planned(rows, None, None)
         job = job_name(self.name, "map", self.shown, self.function)
-        by_key = self.key_hash is not None
-        mark = fingerprint_of(self.function, self.form, self.shown, by_key)
-        seen = None if memory is None else memory.recall(job, mark, by_key)
-        plan = self._plan(rows, seen, memory is not None)
+        record = memory.recall(job, self.mark, self.key_hash is not None)
+        seen = None if record is None else Seen(record, record.seconds)
+        return self.planned(rows, seen, partial(memory.start_run, job, self.mark))
+
+    def planned(
+        self,
+        rows: DataFrame,
+        seen: Seen | None,
+        start: Start | None,
+        keep: Callable[[], object] | None = None,
+    ) -> tuple[DataFrame, MapPlan]:
+        """The same, by what was `seen`; `keep` as in `MapQuestion`."""
+        plan = self._plan(rows, seen, start is not None, keep)
         place = None
-        if memory is not None:
-            tasks = plan.way.tasks if plan.way.chunks else None
-            place = memory.start_run(job, mark, tasks)
+        if start is not None:
+            place = start(plan.way.tasks if plan.way.chunks else None)
         return self._mapped(rows, plan, place), plan
 
-    def _plan(self, rows: DataFrame, seen: WorkRecord | None, remembers: bool) -> MapPlan:
+    @property
+    def mark(self) -> str:
+        """What tells records of this map from others."""
+        return fingerprint_of(self.function, self.form, self.shown, self.key_hash is not None)
+
+    def _plan(
+        self,
+        rows: DataFrame,
+        seen: Seen | None,
+        remembers: bool,
+        keep: Callable[[], object] | None,
+    ) -> MapPlan:
         machine = Machine.of(rows.sparkSession)
         if self.slots is not None:
             machine = Machine(self.slots, min(self.slots, machine.cores))
         if seen is not None and seen.seconds < SHORT * machine.slots and not self.always:
             return left(f"an earlier run took {seen.seconds:.1f} s on {machine.slots} slots")
         if self.cost is not None:
-            unit = None if seen is None else CostCurve.of(seen)
-            return MapQuestion(rows, self.cost, machine, unit, self.always).decide()
+            unit = None if seen is None else CostCurve.of(seen.record)
+            return MapQuestion(rows, self.cost, machine, unit, self.always, keep).decide()
         assert self.key_hash is not None
-        if seen is None or not seen.rows:
+        if seen is None or not seen.record.rows:
             later = "this run tells the next" if remembers else "unskew.remember would keep it"
             return left(f"what rows of a key cost is not known yet; {later}")
-        return MapQuestion(rows, cost_by_key(seen, self.key_hash), machine, 1.0).decide()
+        by_key = cost_by_key(seen.record, self.key_hash)
+        return MapQuestion(rows, by_key, machine, 1.0, self.always, keep).decide()
 
     def _mapped(self, rows: DataFrame, plan: MapPlan, place: RecordPlace | None) -> DataFrame:
         limit = plan.most_of_a_part if self.cost is not None else None

@@ -8,20 +8,17 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from unskew._spark.costs.cost_aware_map import BreakEven, CostAwareMap, break_even
-from unskew._spark.costs.samples import JobCosts
+from unskew._spark.costs.cost_aware_map import CostAwareMap
+from unskew._spark.costs.mapped_stream import BatchSink, MappedStream
 from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew.errors import InputError
 from unskew.sketches.cost_pair import CostPair, CostShape
 
-BatchSink = Callable[[DataFrame, int], None]
-
 REMEMBERED = 1 << 16
 """Timed rows after which older ones count half: costs drift."""
 
-_REQUESTED = BreakEven(True, "scheme='posg' was given")
+_REQUESTED = "posg: rows are dealt by the expected cost of their key"
 
 _SHARES = 1 << 16
 
@@ -40,8 +37,8 @@ def map_batch(
     kept = work.timed(first, spread).localCheckpoint(eager=True)
     costs = work.joined(row[0] for row in kept.select(work.costs).dropna().collect())
     done = kept.drop(work.costs)
-    say(str(_REQUESTED))
-    return done.union(work.placed(rest, work.by_cost(rest, costs.pair)))
+    say(_REQUESTED)
+    return done.union(work.placed(rest, work.by_cost(rest, costs)))
 
 
 def _cut(learn: float) -> int:
@@ -53,76 +50,49 @@ def _draw(limit: int, salt: int) -> Column:
     return F.pmod(F.xxhash64(F.monotonically_increasing_id(), F.lit(salt)), F.lit(limit))
 
 
-class MappedStream:
-    """A mapped stream: each micro-batch is scheduled by what the batches before it cost.
+class PosgStream(MappedStream):
+    """A stream whose batches are dealt by key, by what the batches before them cost.
 
-    A streaming plan is fixed when it starts, so what is learned between batches is applied inside
-    `foreachBatch`: give it a sink and start the writer it returns.
-
-    When: micro-batches of seconds of work whose cost a column tells. Batches that do not pay, by
-        the forecast from the batch before, are left to plain Spark and timed all the same.
-    Cost: a shuffle of each batch that pays; at most 1,024 more calls of the function per task.
+    When: micro-batches of seconds of work whose cost a column tells. Batches before any cost is
+        known are left to plain Spark.
+    Cost: a shuffle of each batch; at most 1,024 more calls of the function per task.
     """
 
     def __init__(
         self,
         rows: DataFrame,
         work: CostAwareMap,
-        sketches: Path | None,
+        file: Path | None,
         say: Callable[[str], None],
-        always: bool = False,
     ) -> None:
-        self.rows = rows
+        super().__init__(rows)
         self.work = work
-        self.sketches = sketches
+        self.file = file
         self.say = say
-        self.always = always
-        self.pair = _load(sketches, work.shape) or CostPair(work.shape)
-        self.last: JobCosts | None = None
-        """What the last batch cost."""
-
-    def foreachBatch(self, sink: BatchSink) -> DataStreamWriter:  # noqa: N802 - Spark's name
-        """A writer that gives `sink` each batch's result; set trigger and checkpoint, and start it.
-
-        `sink(result, batch_id)` should run one action on the result. A second one computes it
-        again, as with any DataFrame; costs are learned from the first.
-        """
-        return self.rows.writeStream.foreachBatch(
-            lambda batch, number: self.process(batch, number, sink)
-        )
+        self.pair = _load(file, work.shape) or CostPair(work.shape)
 
     def process(self, batch: DataFrame, number: int, sink: BatchSink) -> None:
         """Route one batch, give the sink its result, learn from it."""
-        forecast = self.forecast()
-        self.say(f"batch {number}: {forecast}")
         worker = None
-        if forecast.pays:
+        if self.pair.rows:
+            self.say(f"batch {number}: {_REQUESTED}; {self.pair.rows} timed rows are known")
             batch = in_fixed_order(batch)
             worker = self.work.by_cost(batch, self.pair)
+        else:
+            self.say(f"batch {number}: as is: nothing is known about the costs yet")
         result, observation = self.work.watched(batch, worker)
         sink(result, number)
         self.learn(self.work.learned_from(observation))
 
-    def forecast(self) -> BreakEven:
-        """Whether the next batch will be scheduled by cost, and why."""
-        if self.always and self.pair.rows:
-            return _REQUESTED
-        if self.last is not None:
-            return break_even(self.last, self.work.workers)
-        if self.pair.rows:
-            return BreakEven(True, f"{self.pair.rows} timed rows are remembered from earlier")
-        return BreakEven(False, "nothing is known about the costs yet")
-
-    def learn(self, costs: JobCosts | None) -> None:
-        """Remember what a batch cost; with `sketches` also across restarts."""
-        if costs is None or not costs.keys.size:
+    def learn(self, costs: CostPair | None) -> None:
+        """Remember what a batch cost; with `file` also across restarts."""
+        if costs is None or not costs.rows:
             return
-        self.last = costs
-        self.pair = _aged(self.pair).merge(costs.pair)
-        if self.sketches is not None:
-            unfinished = self.sketches.with_suffix(".unfinished")
+        self.pair = _aged(self.pair).merge(costs)
+        if self.file is not None:
+            unfinished = self.file.with_suffix(".unfinished")
             unfinished.write_text(self.pair.to_json())
-            unfinished.replace(self.sketches)
+            unfinished.replace(self.file)
 
 
 def _aged(pair: CostPair) -> CostPair:

@@ -15,10 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from unskew._spark.costs.samples import TaskCosts
+from unskew._spark.costs.pair_bytes import to_bytes
 from unskew.kernels import KeyHashes
-from unskew.kernels.cost_pair import Floats
-from unskew.sketches.cost_pair import CostShape
+from unskew.sketches.cost_pair import CostPair, CostShape
 
 MOST_PARTS = 1024
 """How many parts a task times. Each costs a call: 2 µs of ours for Arrow, 140 µs for pandas."""
@@ -29,11 +28,11 @@ _SHORT, _LONG = 0.5e-3, 2e-3  # A part should take about a millisecond.
 class BatchKind(Protocol):
     """Operations on the batches of one kind, Arrow or pandas.
 
-    The last two columns of a batch are helpers: the cost key's hash and the input partition.
+    The last column of a batch is a helper: the cost key's hash.
     """
 
-    def split(self, batch: Any) -> tuple[Any, KeyHashes, Floats]:
-        """The user's rows, their hashes and the input partitions they come from."""
+    def split(self, batch: Any) -> tuple[Any, KeyHashes]:
+        """The user's rows and their hashes."""
         ...
 
     def part(self, rows: Any, start: int, size: int) -> Any:
@@ -58,14 +57,12 @@ class Timer:
         self.outside = 0.0
         """Seconds since the current part began in which the user's function waited for us."""
         self._size = 1
-        self._timed: list[tuple[KeyHashes, Floats, float]] = []
-        self._rows: dict[int, int] = {}
+        self._timed: list[tuple[KeyHashes, float]] = []
 
     def feed(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows of all batches, in order."""
         for batch in batches:
-            rows, hashes, origins = self.kind.split(batch)
-            self._count(origins)
+            rows, hashes = self.kind.split(batch)
             start = 0
             while self.parts < MOST_PARTS and start < hashes.size:
                 end = min(start + self._size, hashes.size)
@@ -73,33 +70,26 @@ class Timer:
                 began = time.perf_counter()
                 yield self.kind.part(rows, start, end - start)
                 seconds = time.perf_counter() - began - self.outside
-                self._note(hashes[start:end], origins[start:end], seconds)
+                self._note(hashes[start:end], seconds)
                 start = end
             if start < hashes.size or not hashes.size:
                 yield self.kind.part(rows, start, hashes.size - start)
 
-    def _note(self, hashes: KeyHashes, origins: Floats, seconds: float) -> None:
-        self._timed.append((hashes, origins, seconds / hashes.size))
+    def _note(self, hashes: KeyHashes, seconds: float) -> None:
+        self._timed.append((hashes, seconds / hashes.size))
         self.parts += 1
         if seconds < _SHORT:
             self._size *= 2
         elif seconds > _LONG and self._size > 1:
             self._size //= 2
 
-    def _count(self, origins: Floats) -> None:
-        for origin, rows in zip(*np.unique(origins, return_counts=True), strict=True):
-            self._rows[int(origin)] = self._rows.get(int(origin), 0) + int(rows)
-
-    def costs(self, shape: CostShape) -> TaskCosts:
+    def costs(self, shape: CostShape) -> CostPair:
         """The measurements of the task."""
-        sizes = [hashes.size for hashes, _, _ in self._timed]
-        return TaskCosts.of(
-            shape,
-            np.concatenate([np.empty(0, np.uint64), *(hashes for hashes, _, _ in self._timed)]),
-            np.concatenate([np.empty(0), *(origins for _, origins, _ in self._timed)]),
-            np.repeat([seconds for _, _, seconds in self._timed], sizes),
-            self._rows,
-        )
+        pair = CostPair(shape)
+        if self._timed:
+            hashes, seconds = zip(*self._timed, strict=True)
+            pair.add(np.concatenate(hashes), np.repeat(seconds, [each.size for each in hashes]))
+        return pair
 
 
 def timed(
@@ -120,7 +110,7 @@ def timed(
                 held = out
             timer.outside += time.perf_counter() - paused
         if held is not None:
-            yield kind.with_costs(held, timer.costs(shape).to_bytes())
+            yield kind.with_costs(held, to_bytes(timer.costs(shape)))
 
     return run
 
@@ -131,17 +121,13 @@ class ArrowBatches:
     def __init__(self, costs: str) -> None:
         self.costs = costs
 
-    def split(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, KeyHashes, Floats]:
-        """The helper columns are the last two."""
-        count = batch.num_columns - 2
+    def split(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, KeyHashes]:
+        """The helper column is the last."""
+        count = batch.num_columns - 1
         hashes = batch.column(count).to_numpy(zero_copy_only=False).view(np.uint64)
-        origins = batch.column(count + 1).to_numpy(zero_copy_only=False)
         names = batch.schema.names[:count]
-        return (
-            batch.select(names) if len(set(names)) == count else _first(batch, count),
-            hashes,
-            origins,
-        )
+        rows = batch.select(names) if len(set(names)) == count else _first(batch, count)
+        return rows, hashes
 
     def part(self, rows: pa.RecordBatch, start: int, size: int) -> pa.RecordBatch:
         """A view."""
@@ -170,10 +156,10 @@ class PandasFrames:
         self.names = names
         self.costs = costs
 
-    def split(self, batch: Any) -> tuple[Any, KeyHashes, Floats]:
-        """The helper columns are the last two."""
-        hashes = batch.iloc[:, -2].to_numpy().astype(np.int64, copy=False).view(np.uint64)
-        return batch.iloc[:, :-2], hashes, batch.iloc[:, -1].to_numpy()
+    def split(self, batch: Any) -> tuple[Any, KeyHashes]:
+        """The helper column is the last."""
+        hashes = batch.iloc[:, -1].to_numpy().astype(np.int64, copy=False).view(np.uint64)
+        return batch.iloc[:, :-1], hashes
 
     def part(self, rows: Any, start: int, size: int) -> Any:
         """Numbered from 0, as a batch from Spark is."""

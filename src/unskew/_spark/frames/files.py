@@ -158,3 +158,14 @@ class Files:
 def query_id(session: SparkSession) -> str:
     """The id of the running query; it stays the same as long as Spark's checkpoint exists."""
     return str(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
+
+
+def checkpoint_of(stream: DataFrame, batch: DataFrame) -> str | None:
+    """The folder of the checkpoint of a stream's running query; None if `batch` has no query."""
+    query = query_id(batch.sparkSession)
+    if query == str(None):
+        return None
+    # A batch has a session of its own, which does not list the query.
+    session: Any = stream.sparkSession
+    found = session._jsparkSession.streams().get(query)
+    return None if found is None else str(found.streamingQuery().resolvedCheckpointRoot())

@@ -246,3 +246,9 @@ def contains(
     if isinstance(kind, StructType):
         return any(contains(field.dataType, wanted, collated) for field in kind)
     return False
+
+
+def of_one_frame(given: Column, rows: DataFrame) -> bool:
+    """Whether a column of Spark Connect belongs to a DataFrame (`df["x"]`), and to no other."""
+    plan: Any = given
+    return "plan_id" in str(plan.to_plan(rows.sparkSession.client))

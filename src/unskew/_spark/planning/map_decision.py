@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -72,12 +73,16 @@ class MapQuestion:
     """Seconds of a unit of cost; None if they are not known."""
     always: bool = False
     """Whether rows go by cost, gain or not."""
+    keep: Callable[[], object] | None = None
+    """Keeps the rows, to be read twice, where they are costly to compute; None leaves those."""
 
     def decide(self) -> MapPlan:
         """Read the costs once, where that is cheap, and weigh the ways."""
         source = Input.of(self.rows.select("*", self.cost.alias(helper_name("cost", self.rows))))
         if not source.cheap:
-            return left("the input is costly to compute, so that it is read once")
+            if self.keep is None:
+                return left("the input is costly to compute, so that it is read once")
+            self.keep()
         most = min(KNOWN * self.machine.slots, MOST)
         # As they will be placed: kept rows that are computed again may come in another order.
         ordered = in_fixed_order(self.rows)

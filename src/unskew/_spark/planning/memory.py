@@ -97,7 +97,7 @@ class Memory:
         path = _chosen
         if path == _UNSET:
             path = session.conf.get(SETTING, None)
-        return cls(_qualified(session, path)) if path else None
+        return cls(qualified(session, path)) if path else None
 
     def start_run(
         self,
@@ -114,7 +114,7 @@ class Memory:
         try:
             folder.make()
         except OSError as error:
-            _warn_once(f"the memory {folder.folder} cannot be written: {_in_short(error)}")
+            warn_once(f"the memory {folder.folder} cannot be written: {_in_short(error)}")
             return None
         return RecordPlace(folder.path(new_run()), fingerprint, tasks, merging)
 
@@ -138,7 +138,7 @@ class Memory:
         try:
             folder.replace(_JOIN, join_bytes(record))
         except OSError as error:
-            _warn_once(f"the memory {folder.folder} cannot be written: {_in_short(error)}")
+            warn_once(f"the memory {folder.folder} cannot be written: {_in_short(error)}")
 
     def _still_the_same(
         self,
@@ -151,10 +151,10 @@ class Memory:
         try:
             record = read(folder)
         except OSError as error:
-            _warn_once(f"the memory {folder.folder} cannot be read: {_in_short(error)}")
+            warn_once(f"the memory {folder.folder} cannot be read: {_in_short(error)}")
             return None
         if record is not None and by_table and not fits_table(record.keys):
-            _warn_once(f"ignored the memory {folder.folder}: its keys are no hashes")
+            warn_once(f"ignored the memory {folder.folder}: its keys are no hashes")
             return None
         if record is None or record.fingerprint == fingerprint:
             return record
@@ -186,9 +186,9 @@ def _read(folder: ArrowFolder, run: str) -> Run | None:
     except IncompleteRunError as error:
         _log.debug("run %s of %s is not used: %s", run, folder.folder, error)
     except InputError as error:
-        _warn_once(f"ignored a run of which a file is damaged: {error}")
+        warn_once(f"ignored a run of which a file is damaged: {error}")
     except OSError as error:
-        _warn_once(f"ignored {folder.path(run)}, which is no run: {_in_short(error)}")
+        warn_once(f"ignored {folder.path(run)}, which is no run: {_in_short(error)}")
     return None
 
 
@@ -206,7 +206,7 @@ def _content(folder: ArrowFolder, name: str, read: Callable[[bytes], Known]) -> 
     except FileNotFoundError:
         return None
     except (InputError, OSError) as error:
-        _warn_once(f"ignored a damaged file: {folder.path(name)}: {_in_short(error)}")
+        warn_once(f"ignored a damaged file: {folder.path(name)}: {_in_short(error)}")
         return None
 
 
@@ -214,7 +214,7 @@ def _put_together(folder: ArrowFolder, record: WorkRecord, done: list[str]) -> N
     try:
         folder.replace(_SUMMARY, to_bytes(record))
     except OSError as error:
-        _warn_once(f"{folder.path(_SUMMARY)} cannot be written: {_in_short(error)}")
+        warn_once(f"{folder.path(_SUMMARY)} cannot be written: {_in_short(error)}")
         return
     _removed(folder, done)
 
@@ -238,7 +238,7 @@ def _removed(folder: ArrowFolder, names: list[str]) -> None:
             _log.debug("%s cannot be removed: %s", folder.path(name), error)
 
 
-def _qualified(session: SparkSession, path: str) -> str:
+def qualified(session: SparkSession, path: str) -> str:
     """A path with its file system, as Spark reads paths: tasks do not know Spark's default."""
     if urlsplit(path).scheme:
         return path
@@ -255,7 +255,8 @@ def _in_short(error: Exception) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def _warn_once(message: str) -> None:
+def warn_once(message: str) -> None:
+    """Log a warning, the same one only once."""
     _log.warning(message)
 
 

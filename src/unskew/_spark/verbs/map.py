@@ -12,11 +12,14 @@ from pyspark.sql.types import StructType
 
 from unskew._spark.costs.cost_aware_map import CostAwareMap, CostKey
 from unskew._spark.costs.known_costs import KnownCosts
-from unskew._spark.costs.learned_costs import MappedStream, map_batch
+from unskew._spark.costs.learned_costs import PosgStream, map_batch
+from unskew._spark.costs.mapped_stream import CostliestFirstStream, MappedStream
 from unskew._spark.costs.parts import Form, MapFunction
-from unskew._spark.frames.keys import KeyColumns, check_rows
+from unskew._spark.frames.files import is_connect
+from unskew._spark.frames.keys import KeyColumns, check_rows, of_one_frame
 from unskew._spark.frames.schemas import struct_of
 from unskew._spark.planning.cost_model import CostHints
+from unskew._spark.planning.memory import qualified
 from unskew._spark.planning.notices import explained, tell
 from unskew._spark.planning.row_costs import cost_column
 from unskew.checking import check_number
@@ -36,7 +39,7 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     workers: int | None = None,
     scheme: Scheme = "auto",
     learn: float = 0.1,
-    sketches: str | Path | None = None,
+    learned: str | Path | None = None,
     name: str | None = None,
     say: Callable[[str], None] = tell,
 ) -> DataFrame | MappedStream:
@@ -72,10 +75,11 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
         from a slice of the rows, or from batch to batch, and assigns rows by `cost_key`.
     learn : float
         For "posg": share of a batch's rows that is run first, to learn what rows cost.
-    sketches : str or Path, optional
-        The file in which a stream keeps what it has learned.
+    learned : str or Path, optional
+        The folder in which a stream keeps what it has learned, for a restart; `unskew/costs` in
+        the folder of its checkpoint if not given. With "posg" a file, and none if not given.
     name : str, optional
-        Under which the job is remembered; made from the place of the call if not given.
+        Under which a batch is remembered; made from the place of the call if not given.
     say : callable
         Gets one line: the decision and the reason. They are logged and, in interactive shells,
         printed if not given.
@@ -83,9 +87,10 @@ def mapInArrow(  # noqa: N802 - the name of its twin in PySpark
     Returns
     -------
     DataFrame or MappedStream
-        For a stream a `MappedStream`, which learns from every batch.
+        For a stream a `MappedStream`, which places and learns from every micro-batch: start what
+        its `foreachBatch(sink)` gives.
     """
-    asked = _Asked(cost, cost_key, workers, scheme, learn, sketches, name, say)
+    asked = _Asked(cost, cost_key, workers, scheme, learn, learned, name, say)
     return asked.mapped(df, func, schema, "arrow")
 
 
@@ -99,7 +104,7 @@ def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
     workers: int | None = None,
     scheme: Scheme = "auto",
     learn: float = 0.1,
-    sketches: str | Path | None = None,
+    learned: str | Path | None = None,
     name: str | None = None,
     say: Callable[[str], None] = tell,
 ) -> DataFrame | MappedStream:
@@ -107,7 +112,7 @@ def mapInPandas(  # noqa: N802 - the name of its twin in PySpark
 
     As `mapInArrow` in everything else.
     """
-    asked = _Asked(cost, cost_key, workers, scheme, learn, sketches, name, say)
+    asked = _Asked(cost, cost_key, workers, scheme, learn, learned, name, say)
     return asked.mapped(df, func, schema, "pandas")
 
 
@@ -119,7 +124,7 @@ class _Asked(NamedTuple):
     workers: int | None
     scheme: Scheme
     learn: float
-    sketches: str | Path | None
+    learned: str | Path | None
     name: str | None
     say: Callable[[str], None]
 
@@ -129,11 +134,16 @@ class _Asked(NamedTuple):
         """Check everything before any job runs, and map."""
         check_rows("df", df)
         self._check()
-        if df.isStreaming or self.scheme == "posg":
-            return self._learned(df, func, schema, form)
-        if self.sketches is not None:
-            raise ParameterError("sketches is for streams; batches use unskew.remember(path)")
-        result, plan = self._known(df, func, schema, form).run(df)
+        if not df.isStreaming and self.learned is not None:
+            raise ParameterError(
+                f"learned={str(self.learned)!r} is for streams; batches use unskew.remember(path)"
+            )
+        if self.scheme == "posg":
+            return self._by_key(df, func, schema, form)
+        work = self._known(df, func, schema, form)
+        if df.isStreaming:
+            return self._stream(df, work)
+        result, plan = work.run(df)
         self.say(f"{plan.way.name}: {plan.why}")
         return explained(result, plan)
 
@@ -155,20 +165,35 @@ class _Asked(NamedTuple):
             check_workers(self.workers)
         CostHints.of(name=self.name)
 
-    def _learned(
+    def _by_key(
         self, df: DataFrame, func: MapFunction, schema: StructType | str, form: Form
     ) -> DataFrame | MappedStream:
-        if self.cost_key is None:
-            raise ParameterError(
-                "cost is for batches; give cost_key for a stream, or call the verb in foreachBatch"
-            )
+        assert self.cost_key is not None
         work = CostAwareMap.of(df, func, schema, form, self.cost_key, self.workers)
         if not df.isStreaming:
-            if self.sketches is not None:
-                raise ParameterError("sketches is for streams; a batch learns from its own rows")
             return map_batch(df, work, self.learn, self.say)
-        kept = None if self.sketches is None else Path(self.sketches)
-        return MappedStream(df, work, kept, self.say, self.scheme == "posg")
+        kept = None if self.learned is None else Path(self.learned)
+        return PosgStream(df, work, kept, self.say)
+
+    def _stream(self, df: DataFrame, work: KnownCosts) -> MappedStream:
+        folder = None if self.learned is None else qualified(df.sparkSession, str(self.learned))
+        if is_connect(df):
+            self._check_connect(df, folder)
+        return CostliestFirstStream(df, work, folder, self.say)
+
+    def _check_connect(self, df: DataFrame, folder: str | None) -> None:
+        """Raise for what only a driver of the same process has: the query, and its DataFrames."""
+        if self.cost_key is not None and folder is None:
+            raise ParameterError(
+                "Spark Connect does not tell the checkpoint of a stream, in which the costs of a "
+                "cost_key are kept; give learned='a folder that the server and all executors reach'"
+            )
+        for name, given in (("cost", self.cost), ("cost_key", self.cost_key)):
+            if isinstance(given, Column) and of_one_frame(given, df):
+                raise ParameterError(
+                    f"{name}={given} is a column of one DataFrame, and on Spark Connect batches of "
+                    "a stream have columns of their own; name it by F.col(...)"
+                )
 
     def _known(
         self, df: DataFrame, func: MapFunction, schema: StructType | str, form: Form
@@ -190,7 +215,7 @@ class _Asked(NamedTuple):
 def _hashed(df: DataFrame, key: CostKey | None) -> tuple[Column, tuple[str, ...]]:
     """The hash of the cost key, and the names of its columns."""
     if isinstance(key, Column):
-        df.select(F.xxhash64(key))  # Raises for unknown columns and types without a hash.
+        df.select(F.xxhash64(key)).schema  # noqa: B018 - raises for unknown columns and types
         return F.xxhash64(key), ()
     columns = KeyColumns.of(df, key)  # type: ignore[arg-type]
     return columns.hash, columns.names
