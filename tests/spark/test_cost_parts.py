@@ -111,8 +111,8 @@ def test_unknown_costs_are_timed_in_parts_of_some_length(clock, tmp_path):
     list(InParts(function, "arrow", None, place)(iter(whole)))
     assert sum(sizes) == 10_000
     assert sizes[:4] == [1, 4, 16, 20]
-    assert len(sizes) <= parts.MOST + 2
-    assert sizes[-1] == 5000  # Enough is known.
+    assert len(sizes) < 64
+    assert max(sizes) > 700  # Later parts are an eighth of what was before them.
     record = record_of(str(tmp_path))
     assert record.rows == 10_000
     assert record.seconds == pytest.approx(10.0)
@@ -133,6 +133,49 @@ def test_seconds_go_to_the_keys_that_take_them():
     heavy = sums[2] / counts[2]
     assert heavy > 0.4
     assert sums[:2].sum() < sums[2]
+
+
+def test_a_costly_key_stands_out_of_whole_batches(clock, tmp_path):
+    """20,000 rows of 20 keys of 0.1 ms, but for key 0; batches as large as Spark's."""
+    keys = np.random.default_rng(2).integers(0, 20, 20_000)
+    took = recorded(clock, tmp_path, keys, np.where(keys == 0, 0.01, 0.0001))
+    assert 0.8 < took[0] / 0.01 < 1.2
+    assert np.mean([took[key] for key in range(1, 20)]) < 0.0003
+
+
+@pytest.mark.parametrize("place", [7, 5_000, 19_000])
+def test_a_single_costly_row_stands_out_wherever_it_is(clock, tmp_path, place):
+    keys = np.random.default_rng(3).integers(1, 2000, 20_000)
+    keys[place] = 0
+    took = recorded(clock, tmp_path, keys, np.where(keys == 0, 10.0, 0.001))
+    assert took[0] > 4.0
+    assert max(seconds for key, seconds in took.items() if key) < took[0] / 4
+
+
+def recorded(clock: list[float], folder, keys: np.ndarray, costs: np.ndarray) -> dict[int, float]:
+    """The mean seconds of a row by key, as a task records them whose rows take `costs`."""
+
+    def function(given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in given:
+            clock[0] += float(batch.column("work").to_numpy().sum())
+            yield batch
+
+    whole = pa.record_batch({"work": costs, "mark": keys.astype(np.int64)})
+    given = [whole.slice(start, 10_000) for start in range(0, keys.size, 10_000)]
+    place = RecordPlace(f"{folder}/{new_run()}", "f", 1)
+    list(InParts(function, "arrow", None, place)(iter(given)))
+    record = record_of(str(folder))
+    assert record.seconds == pytest.approx(costs.sum())
+    means = record.key_seconds / record.key_rows
+    return dict(zip(record.keys.tolist(), means.tolist(), strict=True))
+
+
+def test_costs_of_rows_that_are_never_apart_follow_what_the_user_said():
+    costs = np.array([1.0, 100.0])
+    alike = [TimedPart(keys_of(costs), np.array([50, 1]), 15.0)] * 5
+    (cheap, costly), *_ = shared_out(alike, by_cost=True)
+    assert cheap + costly == pytest.approx(15.0)
+    assert 10 * cheap / 50 < costly
 
 
 @given(st.lists(st.tuples(st.floats(0, 9), st.floats(0.5, 9)), min_size=1, max_size=20))

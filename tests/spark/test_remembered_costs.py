@@ -7,8 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark import TaskContext
 from pyspark.sql import functions as F
+from tests.effort import few_jobs
 
 import unskew
 from unskew._spark.costs import known_costs
@@ -73,6 +76,50 @@ def test_costs_by_key_are_learned_by_one_run_and_used_by_the_next(memory, rows):
     assert tasks[77] == 0
     assert sorted(tasks) == list(range(100))
     assert min(task for number, task in tasks.items() if number != 77) > 0
+
+
+keys = st.lists(st.none() | st.sampled_from(["h", "", "k", "Ω"]), max_size=30)
+
+
+@few_jobs
+@given(runs=st.lists(keys, min_size=2, max_size=3), pandas=st.booleans())
+def test_rows_are_those_of_plain_spark_in_every_run(spark, tmp_path_factory, runs, pandas):
+    """Whatever is known of the keys, and of keys that come and go."""
+    unskew.remember(tmp_path_factory.mktemp("memory"))
+    try:
+        for values in runs:
+            rows = spark.createDataFrame([*enumerate(values)], "id long, key string")
+            verb = unskew.mapInPandas if pandas else unskew.mapInArrow
+            function = uneven_frames if pandas else uneven
+            given = {"cost_key": "key", "workers": 2, "name": "some", "scheme": "heavy-first"}
+            ours = verb(rows, function, rows.schema, **given)
+            plain = (rows.mapInPandas if pandas else rows.mapInArrow)(function, rows.schema)
+            assert sorted(map(repr, ours.collect())) == sorted(map(repr, plain.collect()))
+    finally:
+        unskew.remember(None)
+
+
+def uneven(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Every third row twice, every fifth not at all."""
+    for batch in batches:
+        ids = batch.column("id").to_pylist()
+        kept = [at for at, each in enumerate(ids) for _ in range((each % 5 > 0) + (each % 3 == 0))]
+        yield batch.take(pa.array(kept, pa.int64()))
+
+
+def uneven_frames(frames):
+    for frame in frames:
+        yield frame[frame["id"] % 5 > 0]
+
+
+@pytest.mark.usefixtures("memory")
+def test_rows_go_by_the_cost_of_their_key_where_the_scheme_says_so(rows):
+    said: list[str] = []
+    given = {"cost_key": "key", "workers": 3, "name": "always", "scheme": "heavy-first"}
+    for _ in range(2):
+        mapped = unskew.mapInArrow(rows, seen, SCHEMA, say=said.append, **given)
+        assert mapped.count() == 100
+    assert said[1].startswith("heavy first: ")
 
 
 @pytest.mark.usefixtures("memory")

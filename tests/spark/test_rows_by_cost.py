@@ -16,6 +16,7 @@ from tests.effort import few_jobs
 
 import unskew
 from unskew._spark.planning import map_decision
+from unskew._spark.planning.row_costs import cost_column, measured_costs
 from unskew.errors import ParameterError, UnknownNameError
 
 pytestmark = pytest.mark.spark
@@ -97,6 +98,23 @@ def test_every_way_keeps_all_rows(spark, monkeypatch, chunks):
 
     ours = unskew.mapInPandas(rows, doubled, rows.schema, **given)
     assert rows_of(ours) == rows_of(rows.mapInPandas(doubled, rows.schema))
+
+
+def test_infinite_costs_all_count_as_the_highest(spark):
+    rows = with_costs(spark, [float("inf")] * 6 + [50.0, None, float("nan"), -3.0], 3)
+    costs = measured_costs(rows, cost_column(rows, "cost"), most=4)
+    assert costs is not None
+    assert (costs.rows, costs.total, costs.top.tolist()) == (10, 350.0, [50.0] * 4)
+    assert costs.rest == 150.0
+
+
+@pytest.mark.parametrize("form", ["arrow", "pandas"])
+@pytest.mark.parametrize("values", [[], [None], [float("inf")], [0.0, 0.0]])
+def test_few_rows_or_none_are_those_of_plain_spark(spark, form, values):
+    rows = with_costs(spark, values, 2)
+    verb = unskew.mapInArrow if form == "arrow" else unskew.mapInPandas
+    ours = verb(rows, lambda batches: batches, rows.schema, cost="cost", scheme="heavy-first")
+    assert rows_of(ours) == rows_of(rows)
 
 
 def _only(monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
@@ -202,6 +220,16 @@ def test_the_users_error_arrives_unchanged(spark):
 
     rows = with_costs(spark, [1.0, 2.0, 3.0, 400.0, 5.0], 2)
     ours = unskew.mapInArrow(rows, refuse, rows.schema, cost="cost", scheme="heavy-first")
+    with pytest.raises(PythonException, match="ValueError: row 3 is unlucky"):
+        ours.collect()
+
+    def refuse_frames(frames):
+        for frame in frames:
+            if (frame["id"] == 3).any():
+                raise ValueError("row 3 is unlucky")
+            yield frame
+
+    ours = unskew.mapInPandas(rows, refuse_frames, rows.schema, cost="cost", scheme="heavy-first")
     with pytest.raises(PythonException, match="ValueError: row 3 is unlucky"):
         ours.collect()
 

@@ -1,8 +1,9 @@
 """A map's task: it cuts batches into parts for the user's function, and times the parts.
 
-Costly rows come in small parts, cheap ones in whole batches. Where costs are not known yet, parts
-are cut so that each takes some 20 ms, and only the first few dozen: what the function sees then is
-what Spark gave. Seconds of a part are shared out over its rows by what their keys took elsewhere.
+Costly rows come in small parts, cheap ones in whole batches. Where costs are not known yet, a part
+takes some 20 ms at first, and later an eighth of what all before it took: a few dozen a task, fine
+enough for a row to stand out that is a large part of the task. Seconds of a part are shared out
+over its rows by what their keys took elsewhere.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from unskew._spark.planning.cost_curve import keys_of
 from unskew._spark.planning.machine import Seconds
@@ -26,10 +28,13 @@ Form = Literal["arrow", "pandas"]
 
 LEAST = 0.02
 """Seconds that a part should take which is cut to be timed."""
-MOST = 48
-"""Parts that a task cuts to time them."""
+SHARE = 1 / 8
+"""Or this share of what all parts before it took, if that is more."""
 _HELD = 256  # Timed parts that are held one by one.
-_ROUNDS = 8
+_GUIDES = 64  # The finest of them, which tell keys of later parts from each other.
+_ROUNDS = 100
+_STEPS = 4_000_000  # Of all rounds together: a tenth of a second.
+_FITS = 0.05
 
 
 class TimedPart(NamedTuple):
@@ -69,9 +74,9 @@ class PartsTask:
         """Seconds since the task began in which the function waited for Spark."""
         self._work = work
         self._began = perf_counter()
-        self._cut = 0
         self._size = 1
         self._held: list[TimedPart] = []
+        self._guides: list[TimedPart] = []
         self._spent = 0.0
         self._read_all = False
         self._recorder = None if work.place is None else Recorder(work.place, 0)
@@ -99,18 +104,17 @@ class PartsTask:
             yield from cut_by_cost(marks, self._work.limit)
             return
         start = 0
-        while self._recorder is not None and self._cut < MOST and start < len(marks):
+        while self._recorder is not None and start < len(marks):
             start = min(start + self._size, len(marks))
             yield start
         if start < len(marks) or not len(marks):
             yield len(marks)
 
     def _note(self, marks: Any, seconds: float) -> None:
-        self._cut += 1
-        # The next part would take about as long as it should.
-        self._size = int(np.clip(self._size * LEAST / max(seconds, 1e-6), 1, 4 * self._size))
         if self._recorder is None or not len(marks):
             return
+        wanted = max(LEAST, SHARE * self._spent)
+        self._size = int(np.clip(len(marks) * wanted / max(seconds, 1e-6), 1, 4 * self._size))
         keys = marks.view(np.uint64) if self._work.limit is None else keys_of(marks)
         self._held.append(TimedPart(*np.unique(keys, return_counts=True), seconds))
         self._spent += seconds
@@ -119,8 +123,11 @@ class PartsTask:
 
     def _fold(self, factor: float) -> None:
         if self._recorder is not None and self._held:
-            for part, seconds in zip(self._held, shared_out(self._held), strict=True):
+            parts = self._guides + self._held
+            shares = shared_out(parts, by_cost=self._work.limit is not None)
+            for part, seconds in zip(self._held, shares[len(self._guides) :], strict=True):
                 self._recorder.add(part.keys, part.rows, factor * seconds)
+            self._guides = self._guides or self._held[:_GUIDES]
             self._held = []
 
     def finish(self) -> None:
@@ -153,12 +160,15 @@ def cut_by_cost(costs: Seconds, limit: float) -> list[int]:
     return [*ends, costs.size]
 
 
-def shared_out(parts: list[TimedPart]) -> list[Seconds]:
+def shared_out(parts: list[TimedPart], by_cost: bool = False) -> list[Seconds]:
     """The seconds of the keys of each part, so that a key takes about the same in all of them.
+
+    Small parts count as much as large ones, which tell little. `by_cost` if the keys are costs:
+    where parts do not tell, rows take more the costlier they are.
 
     >>> parts = [TimedPart(np.array([1, 2]), np.array([1, 1]), 3.0),
     ...          TimedPart(np.array([2]), np.array([2]), 2.0)]
-    >>> [each.round(1).tolist() for each in shared_out(parts)]
+    >>> [each.round(0).tolist() for each in shared_out(parts)]
     [[2.0, 1.0], [2.0]]
     """
     keys, places = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
@@ -166,14 +176,25 @@ def shared_out(parts: list[TimedPart]) -> list[Seconds]:
     sizes = [part.keys.size for part in parts]
     owner = np.repeat(np.arange(len(parts)), sizes)
     spent = np.array([part.seconds for part in parts])
-    counts = np.bincount(places, rows, keys.size)
+    weights = 1 / np.bincount(owner, rows, len(parts))[owner]
+    counts = np.bincount(places, rows * weights, keys.size)
     each = np.ones(keys.size)
-    for _ in range(_ROUNDS):
+    if by_cost:
+        each += _relative(keys, np.bincount(places, rows, keys.size))
+    for _ in range(int(np.clip(_STEPS / rows.size, 8, _ROUNDS))):
         expected = each[places] * rows
-        sums = np.bincount(owner, expected, len(parts))
-        seconds = expected * (spent / np.maximum(sums, 1e-300))[owner]
-        each = np.bincount(places, seconds, keys.size) / counts
+        ratios = spent / np.maximum(np.bincount(owner, expected, len(parts)), 1e-300)
+        seconds = expected * ratios[owner]
+        if np.abs(ratios - 1).max() < _FITS:
+            break
+        each = np.bincount(places, seconds * weights, keys.size) / counts
     return np.split(seconds, np.cumsum(sizes)[:-1])
+
+
+def _relative(keys: Hashes, rows: NDArray[Any]) -> Seconds:
+    """The costs that are the keys, so that they are 1 in the mean of all rows."""
+    costs: Seconds = np.minimum(keys.view(np.float64), 1e290)
+    return costs / max(float(np.average(costs, weights=rows)), 1e-290)
 
 
 def without_last(batch: Any, form: Form) -> tuple[Any, Any]:

@@ -86,6 +86,7 @@ def measured_costs(rows: DataFrame, cost: Column, most: int) -> RowCosts | None:
         sums,
         F.sum(finite).alias("total"),
         F.max(finite).alias("highest"),
+        F.count_if(F.col("cost") == float("inf")).alias("infinite"),
         F.count(F.lit(1)).alias("rows"),
         F.max("place").alias("last"),
     )
@@ -96,9 +97,8 @@ def measured_costs(rows: DataFrame, cost: Column, most: int) -> RowCosts | None:
         return None
     highest = sums_of["highest"] or 1.0
     drawn = np.array([row["cost"] for row in found], dtype=np.float64)
-    infinite = np.isinf(drawn)
-    top = np.where(infinite, highest, drawn)
-    total = float(sums_of["total"] or 0.0) + highest * int(infinite.sum())
+    top = np.where(np.isinf(drawn), highest, drawn)
+    total = float(sums_of["total"] or 0.0) + highest * int(sums_of["infinite"])
     if not 0 < total < float("inf"):
         return None
     places = np.array([row["place"] for row in found], dtype=np.int64)
