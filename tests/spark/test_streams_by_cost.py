@@ -173,6 +173,34 @@ def test_costs_by_key_are_learned_in_the_checkpoint_and_a_restart_goes_on_with_t
     assert known.record.rows == 3001 + 21
 
 
+def test_costs_are_kept_in_the_folder_that_was_given(spark, tmp_path):
+    """On Spark Connect, too, where batches run in a process of the server."""
+    batches = [batch_of(100 * number, [1.0] * 7) for number in range(3)]
+    schema = write_batches(spark, tmp_path / "in", ROWS, batches)
+    stream = read_batches(spark, tmp_path / "in", schema)
+    folder = tmp_path / "known"
+    given = {"cost_key": "key", "learned": folder, "workers": SLOTS}
+    run(unskew.mapInArrow(stream, seen, SCHEMA, **given), tmp_path)
+    known = StreamCosts(str(folder), MARK, by_key=True).before(9)
+    assert known is not None
+    assert known.record.rows == 21
+    keys = hash_keys(pa.array(["k0", "k1", "k2"]))
+    assert set(known.record.keys.tolist()) == set(keys.tolist())
+
+
+def test_a_stream_with_state_gives_its_rows_once(spark, tmp_path):
+    values = [[1.0, 500.0, 2.0], [500.0, 1.0, 9.0]]
+    schema = write_batches(spark, tmp_path / "in", ROWS, [batch_of(0, each) for each in values])
+    stream = read_batches(spark, tmp_path / "in", schema).dropDuplicates(["id", "cost"])
+    mapped = unskew.mapInArrow(
+        stream, seen, SCHEMA, cost="cost", workers=SLOTS, scheme="heavy-first"
+    )
+    run(mapped, tmp_path)
+    rows = spark.read.parquet(str(tmp_path / "out")).collect()
+    expected = {(place, cost) for each in values for place, cost in enumerate(each)}
+    assert sorted((row["id"], row["cost"]) for row in rows) == sorted(expected)
+
+
 @RESTARTS
 def test_a_batch_that_fails_comes_again_and_counts_once(spark, tmp_path):
     said: list[str] = []
