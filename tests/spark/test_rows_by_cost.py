@@ -234,6 +234,21 @@ def test_the_users_error_arrives_unchanged(spark):
         ours.collect()
 
 
+@pytest.mark.parametrize("chunks", [pytest.param(0, marks=STAYING), 2 * SLOTS])
+def test_rows_of_tasks_that_are_tried_again_arrive_once(spark, monkeypatch, chunks):
+    def once_too_often(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for result in uneven(batches):
+            yield result
+            if TaskContext.get().attemptNumber() == 0:  # type: ignore[union-attr]
+                raise OSError("the service is not up yet")
+
+    _only(monkeypatch, chunks)
+    rows = with_costs(spark, [float("inf"), *range(40), 500.0, None, 90.0, 90.0], 4)
+    given = {"cost": "cost", "workers": SLOTS, "scheme": "heavy-first"}
+    ours = unskew.mapInArrow(rows, once_too_often, rows.schema, **given)
+    assert rows_of(ours) == rows_of(rows.mapInArrow(uneven, rows.schema))
+
+
 def test_mistakes_are_refused_before_any_row_moves(spark):
     rows = spark.range(3).withColumn("text", F.lit("a"))
 
