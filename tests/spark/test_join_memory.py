@@ -34,7 +34,7 @@ SIZES = (60_000.0, 5000.0)
 
 @pytest.fixture(autouse=True)
 def _told_anew():
-    memory_module._warn_once.cache_clear()
+    memory_module.warn_once.cache_clear()
     memory_module._note_once.cache_clear()
 
 

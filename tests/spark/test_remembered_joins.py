@@ -30,7 +30,7 @@ def without_broadcasts(spark):
 
 @pytest.fixture
 def folder(tmp_path):
-    memory_module._warn_once.cache_clear()
+    memory_module.warn_once.cache_clear()
     memory_module._note_once.cache_clear()
     unskew.remember(tmp_path / "memory")
     yield tmp_path / "memory"

@@ -49,7 +49,7 @@ def counted_otherwise(left, right):
 
 @pytest.fixture
 def folder(tmp_path):
-    memory_module._warn_once.cache_clear()
+    memory_module.warn_once.cache_clear()
     memory_module._note_once.cache_clear()
     unskew.remember(tmp_path / "memory")
     yield tmp_path / "memory"
