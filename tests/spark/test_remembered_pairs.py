@@ -149,6 +149,27 @@ def test_a_costly_input_is_levelled_by_what_an_earlier_run_took(spark, folder):
 
 
 @pytest.mark.spark
+def test_columns_of_any_type_go_with_what_is_recorded(spark, folder):
+    # The row at the end of a task has none of these values.
+    values = [
+        "map('a', id) AS m",
+        "interval '1' day AS d",
+        "make_interval(1, 2, 3) AS i",
+        "null AS v",
+        "cast('x' AS char(3)) AS c",
+        "'x' COLLATE utf8_lcase AS l",
+        "array(named_struct('a', id)) AS s",
+        "current_date() AS n",
+        "X'01' AS b",
+    ]
+    rows = spark.range(30).selectExpr("double(id % 4) AS key", "id")
+    left = rows.selectExpr("key", *values)
+    for here, there in ((left, rows), (rows, left), (left.where("false"), rows)):
+        assert_same_result(cogrouped(here, there, name="types"), plain(here, there))
+    assert recalled(folder).rows == 30
+
+
+@pytest.mark.spark
 def test_seconds_of_keys_are_levelled(spark, monkeypatch):
     left, right = keyed(spark, 1200, 40), keyed(spark, 300, 50)
     keys = np.array([1.0, 2.0, 4.0, 8.0, 13.0, 16.0, 17.0, 19.0, 23.0])
