@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.utils import is_remote
 
 import unskew
-from unskew.errors import ParameterTypeError, UnskewError
+from unskew.errors import ParameterError, ParameterTypeError, UnskewError
 from unskew.testing import one_hot_key, skewed
 
 pytestmark = pytest.mark.spark
@@ -82,7 +82,7 @@ TABLE = [
     ("diagnose", "top", [-1, 1.5, "x", None, 10**9]),
     *((verb, "epsilon", [0, -1, "x", float("nan"), None]) for verb in ("plan", "groupBy", "join")),
     *((verb, "table", [-1, 1.5, "x", 10**9]) for verb in ("plan", "groupBy", "join")),
-    ("plan", "capacities", [[], [1], "x", [1, "x"], [0, 1, 1, 1], [float("nan")] * 4, 3]),
+    ("plan", "capacities", [[], "x", [1, "x"], [0, 1, 1, 1], [float("nan")] * 4, 3]),
     ("plan", "need", ["", "whole", 3, None]),
     *((verb, "scheme", NO_SCHEME) for verb in ("repartition", "applyInArrow", "groupBy")),
     ("groupBy", "settng", [1]),
@@ -92,7 +92,7 @@ TABLE = [
     ("applyInArrow", "func", [lambda: None, lambda a, b, c: None]),
     ("applyInArrow", "merge", [3, lambda: None]),
     ("mapInArrow", "learn", [0, 1, -1, "x", None, float("nan")]),
-    ("mapInArrow", "sketches", ["file.json"]),
+    ("mapInArrow", "learned", ["file.json"]),
     ("streaming", "workers", [4]),  # a batch is no stream
     ("stateful", "workers", [4]),
     ("skewed", "rows", [-1, 1.5, "x", None]),
@@ -125,6 +125,12 @@ def test_bad_input_is_refused_before_any_job(spark, rows, verb, name, values):
     if not is_remote():
         assert spark.sparkContext.statusTracker().getJobIdsForGroup("refusals") == []
         spark.sparkContext._jsc.clearJobGroup()
+
+
+def test_capacities_are_one_for_each_worker(rows):
+    for capacities in ([1], [1, 1, 1]):
+        with pytest.raises(ParameterError, match="must be 2 numbers above 0, one for each worker"):
+            unskew.plan(rows, "key", workers=2, capacities=capacities)
 
 
 def test_an_expression_is_no_key(rows):
