@@ -1,6 +1,6 @@
 """Kill the driver and the executors of a stateful stream at random moments; check every row.
 
-    python -m tests.chaos.run --drivers 20 --executors 10
+    python -m tests.chaos.run --drivers 30 --executors 20 --json docs/results/chaos.json
 
 Without executors to kill the stream runs on a local Spark, else on a standalone cluster of
 processes on this machine. Rows are numbered per key across all batches: a lost, doubled or stale
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import random
 import signal
@@ -114,6 +115,11 @@ class Run:
         commits = (self.folder / "checkpoint" / "state" / "commits").glob("[0-9]*.json")
         return max((int(each.stem) for each in commits), default=-1)
 
+    def files(self) -> set[str]:
+        """The names of the files of state."""
+        folder = self.folder / "checkpoint" / "state" / "files"
+        return {each.name for each in folder.glob("*.arrow")}
+
 
 @dataclass
 class Chaos:
@@ -125,6 +131,10 @@ class Chaos:
     machines: LocalCluster | None
     driver_kills: int = 0
     executor_kills: int = 0
+    hit: list[int] = field(default_factory=list)
+    """The batch that ran, or was next, at each kill."""
+    seen: set[str] = field(default_factory=set)
+    """The names of all files of state."""
     began: float = field(default_factory=time.monotonic)
 
     def rage(self, drivers: int, executors: int) -> None:
@@ -133,13 +143,16 @@ class Chaos:
             self._await_progress()
             self._sleep(self.draw.uniform(0.0, 6.0))
             left = [drivers - self.driver_kills, executors - self.executor_kills]
+            batch = self.run.committed() + 1
             if self.draw.random() * sum(left) < left[0]:
                 self.run.kill()
                 self.driver_kills += 1
+                self.hit.append(batch)
             elif self.machines is not None and self.machines.kill_an_executor(
                 self.draw.randrange(9)
             ):
                 self.executor_kills += 1
+                self.hit.append(batch)
             print(
                 f"{self.driver_kills} drivers and {self.executor_kills} executors killed, "
                 f"batch {self.run.committed()}, {time.monotonic() - self.began:.0f} s",
@@ -161,6 +174,7 @@ class Chaos:
         while time.monotonic() < end:
             while self.feed.files <= self.run.committed() + FILES_AHEAD:
                 self.feed.write()
+            self.seen |= self.run.files()
             time.sleep(0.05)
 
     def finish(self) -> None:
@@ -177,6 +191,14 @@ class Chaos:
             return self.run.process is not None and self.run.process.wait(PATIENCE) == 0
         except subprocess.TimeoutExpired:
             raise self.run.hangs(f"the stream did not end in {PATIENCE} s") from None
+
+
+def met(hit: list[int], seen: set[str]) -> tuple[int, int]:
+    """Kills in a batch that handed keys over, and in one in which a worker compacted its state."""
+    parts = [(int(name.split("-")[0]), name.split("-")[2]) for name in seen if name.count("-") > 2]
+    moving = {through for through, kind in parts if kind == "to"}
+    compacting = {through + 1 for through, kind in parts if kind == "slice"}
+    return sum(batch in moving for batch in hit), sum(batch in compacting for batch in hit)
 
 
 def check(folder: Path, keys: list[str | None]) -> tuple[int, int, int]:
@@ -205,10 +227,11 @@ def spark_for(executors: int, folder: Path) -> Iterator[tuple[str, LocalCluster 
 def main() -> int:
     """Run, kill, check, and print one line of figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--drivers", type=int, default=20, help="drivers to kill")
-    parser.add_argument("--executors", type=int, default=10, help="executors to kill")
+    parser.add_argument("--drivers", type=int, default=30, help="drivers to kill")
+    parser.add_argument("--executors", type=int, default=20, help="executors to kill")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, help="where to keep the figures")
     given = parser.parse_args()
     draw = random.Random(given.seed)
     with tempfile.TemporaryDirectory() as name:
@@ -226,12 +249,23 @@ def main() -> int:
                     run.kill()
         lost, doubled, wrong = check(folder, feed.keys)
         moved = sum(each.migrated_keys for each in read_lines(folder / "checkpoint"))
-    print(
-        f"kills: {chaos.driver_kills} drivers, {chaos.executor_kills} executors; "
-        f"restarts: {run.starts - 1}; batches: {feed.files}; keys moved: {moved}; "
-        f"rows checked: {len(feed.keys)}; "
-        f"lost: {lost}; duplicated: {doubled}; keys with wrong state: {wrong}"
-    )
+    moving, compacting = met(chaos.hit, chaos.seen)
+    figures = {
+        "drivers killed": chaos.driver_kills,
+        "executors killed": chaos.executor_kills,
+        "kills in batches that moved keys": moving,
+        "kills in batches that compacted": compacting,
+        "restarts": run.starts - 1,
+        "batches": feed.files,
+        "keys moved": moved,
+        "rows checked": len(feed.keys),
+        "lost": lost,
+        "duplicated": doubled,
+        "keys with wrong state": wrong,
+    }
+    print("; ".join(f"{name}: {figure}" for name, figure in figures.items()))
+    if given.json:
+        given.json.write_text(json.dumps(figures, indent=1) + "\n")
     return 1 if lost or doubled or wrong or not moved else 0
 
 

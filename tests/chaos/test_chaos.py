@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +15,13 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(("drivers", "executors"), [(3, 0), (1, 2)])
-def test_nothing_is_lost_or_doubled(drivers, executors):
+def test_nothing_is_lost_or_doubled(drivers, executors, tmp_path):
+    kept = tmp_path / "chaos.json"
     command = [sys.executable, "-m", "tests.chaos.run"]
-    command += ["--drivers", str(drivers), "--executors", str(executors)]
+    command += ["--drivers", str(drivers), "--executors", str(executors), "--json", str(kept)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
-    figures = {name: int(n) for name, n in re.findall(r"([a-z ]+): (\d+)", done.stdout)}
-    assert figures[" restarts"] >= drivers
-    assert figures[" rows checked"] > 0
+    figures = json.loads(kept.read_text())
+    assert (figures["drivers killed"], figures["executors killed"]) == (drivers, executors)
+    assert figures["restarts"] >= drivers
+    assert figures["rows checked"] > 0

@@ -17,7 +17,7 @@ from docstrings import PARTS, one_line, promise_of, sections
 from error_table import error_classes, error_messages
 from regret import RESULTS as REGRET
 from regret import regret_tables
-from reliability import attacks
+from reliability import attacks, chaos
 from scheme_pages import scheme_documents, scheme_figures
 from scheme_settings import settings_table
 from soak import soak_page
@@ -87,6 +87,7 @@ def benchmark_tables() -> str:
 GENERATORS: dict[str, Callable[[], str]] = {
     "attacks": attacks,
     "benchmark-tables": benchmark_tables,
+    "chaos": chaos,
     "scheme-table": scheme_table,
     "scheme-figures": scheme_figures,
     "scheme-settings": settings_table,

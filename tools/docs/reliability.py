@@ -1,11 +1,12 @@
-"""The table of docs/reliability.md: what was attacked, how often, and what came of it.
+"""The tables of docs/reliability.md: what was attacked, how often, and what came of it.
 
-From docs/results/fuzz.json and docs/results/kills.json, which these commands write:
+From docs/results/fuzz.json, kills.json and chaos.json, which these commands write:
 
     rm docs/results/fuzz.json docs/results/kills.json
     make fuzz SEED=1 CASES=2000 SECONDS=600 FUZZ="--json docs/results/fuzz.json --go-on"
     UNSKEW_KILL_REPORT=docs/results/kills.json .venv/bin/pytest -q -m long \
         tests/spark/test_kept_results.py tests/spark/test_kills.py
+    make chaos CHAOS="--json docs/results/chaos.json"
 
 The first one is repeated until all cases have been run; `make docs` then writes the table.
 """
@@ -41,6 +42,15 @@ def attacks() -> str:
     for name, counts in _kept("kills.json").items():
         lines.append([f"killed executors: {name}", *_killed(counts)])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def chaos() -> str:
+    """A line for each figure of the stream that was killed again and again."""
+    figures = _kept("chaos.json")
+    if not figures:
+        return ""
+    lines = ["| what | count |", "| --- | ---: |"]
+    return "\n".join([*lines, *(f"| {name} | {count:,} |" for name, count in figures.items())])
 
 
 def _kept(name: str) -> dict[str, Any]:
