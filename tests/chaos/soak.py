@@ -3,13 +3,17 @@
     python -m tests.chaos.soak --batches 1000 --json soak.json
 
 The load is the same in every batch. Another key is hot every twenty batches, so that keys move and
-state is compacted all the time. Exits with 1 if the counts of the keys are wrong at the end.
+state is compacted all the time. Files are those of the state; those of Spark's own part of the
+checkpoint, which keeps the last hundred batches, are counted apart. Memory is what is left when
+garbage was collected, every so many batches. Exits with 1 if the counts of the keys are wrong at
+the end.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 import time
@@ -30,6 +34,8 @@ ROWS, KEYS, WORKERS = 4_000, 20_000, 8
 HOT_ROWS, HOT_BATCHES = 1_000, 20
 AHEAD = 4
 """Files that wait, so that the stream never does."""
+COLLECTED = 20
+"""Batches after which garbage is collected."""
 
 
 def main() -> None:
@@ -58,20 +64,23 @@ def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
         payback=None,
     )  # fmt: skip
     records: list[dict[str, Any]] = []
-    written, heard = 0, time.monotonic()
+    written, heard, megabytes = 0, time.monotonic(), 0.0
     query = stream.start(lambda output, _: output.write.format("noop").mode("overwrite").save())
     while query.isActive and len(records) < batches:
         last = records[-1]["batch"] if records else -1
         for done in stream.progress:  # It keeps the last thousand.
             if not last < done.batch < batches:
                 continue
+            if done.batch % COLLECTED == 0:
+                megabytes = _megabytes(session)
             records.append(
                 {
                     "batch": done.batch,
                     "seconds": round(done.seconds, 4),
                     "moved": done.migrated_keys,
-                    "files": sum(each.is_file() for each in (folder / "state").rglob("*")),
-                    "megabytes": _megabytes(session),
+                    "files": _files(folder / "state" / "state"),
+                    "spark_files": _files(folder / "state" / "spark"),
+                    "megabytes": megabytes,
                 }
             )
             heard = time.monotonic()
@@ -105,9 +114,14 @@ def _write(folder: Path, number: int, draw: np.random.Generator) -> Iterable[str
     return keys
 
 
+def _files(folder: Path) -> int:
+    return sum(len(names) for _, _, names in os.walk(folder))
+
+
 def _megabytes(session: SparkSession) -> float:
-    """What the Java heap holds, and the whole driver in Python."""
+    """What the Java heap holds without garbage, and the whole driver in Python."""
     java: Any = session.sparkContext._jvm
+    java.java.lang.System.gc()
     runtime = java.java.lang.Runtime.getRuntime()
     heap = runtime.totalMemory() - runtime.freeMemory()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
