@@ -169,6 +169,16 @@ def test_output_comes_in_any_form(given_rows):
         (("text", None), "rows as str"),
         ((None, {"n": 1}), "the state has the fields n"),
         ((None, [1]), "its state as list"),
+        (None, "returned NoneType; return a tuple of two"),
+        ([{"word": "x", "n": 1}], "returned list; return a tuple of two"),
+        ((None, None, None), "returned tuple; return a tuple of two"),
+        (([1], None), "a row of the output as int"),
+        (([{"word": 5, "n": 1}], None), "output that is no struct<word: string, n: int64>"),
+        (([{"word": "x", "n": 1 << 70}], None), "output that is no struct"),
+        ((pd.DataFrame({"word": ["x"], "n": ["y"]}), None), "output that is no struct"),
+        ((pa.table({"word": ["x"], "n": ["y"]}), None), "output that is no struct"),
+        ((None, {"n": "y", "seen": ""}), "a state that is no struct<n:bigint,seen:string>"),
+        ((None, {"n": 1 << 70, "seen": ""}), "a state that is no struct"),
     ],
 )
 def test_results_of_another_shape_are_refused(result, message):

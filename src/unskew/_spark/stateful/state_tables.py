@@ -12,7 +12,7 @@ from unskew._spark.frames.prompt_tasks import no_garbage
 from unskew._spark.frames.schemas import in_numbers
 from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.processor import State
-from unskew.errors import KeyTypeError
+from unskew.errors import KeyTypeError, SchemaError
 
 Entry = tuple[Any, int | None, State]
 """A key as a processor sees it, when its timeout ends, and its state."""
@@ -84,8 +84,18 @@ def table_of(content: Iterable[tuple[int, Keys]], schema: StateSchema) -> pa.Tab
             states.append(None)
     present = [state is not None for state in states]
     columns = [pa.array(hashes, pa.int64()), _keys(keys, present, schema)]
-    columns += [pa.array(dues, pa.int64()), pa.array(states, schema.stored.field("state").type)]
+    columns += [pa.array(dues, pa.int64()), _states(states, schema)]
     return pa.Table.from_arrays(columns, schema=schema.stored)
+
+
+def _states(states: list[State | None], schema: StateSchema) -> pa.Array:
+    try:
+        return pa.array(states, schema.stored.field("state").type)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise SchemaError(
+            f"a processor returned a state that is no {schema.state.simpleString()}: {error}; "
+            "return values of these types"
+        ) from error
 
 
 def tombstones(hashes: Iterable[int], schema: StateSchema) -> pa.Table:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from unskew._spark.frames.schemas import arrow_type, check_names
 from unskew._spark.stateful.config import StateSchema
-from unskew._spark.stateful.processor import Form, Processor, State
+from unskew._spark.stateful.processor import Form, Processor, Result, State
 from unskew._spark.stateful.state_tables import Entry, Keys
 from unskew._spark.stateful.store import Store
 from unskew._spark.stateful.worker_tables import KeyedRows, Outbox, in_time, unpacked
@@ -104,14 +104,14 @@ class WorkerRun:
         if state is not None and self._is_due(due):
             self.touched.timers += 1
             assert self.step.now is not None
-            out, state = processor.on_timer(key, state, _moment(self.step.now))
+            out, state = _pair(processor.on_timer(key, state, _moment(self.step.now)))
             outbox.add(out)
             due = self._deadline(self.step.now)
         if rows is not None:
             if state is None:
                 state, due = processor.init(key), None
             shown = rows if self.step.form == "arrow" else rows.to_pandas()
-            out, state = processor.process(key, shown, state)
+            out, state = _pair(processor.process(key, shown, state))
             outbox.add(out)
             due = self._renewed(due, latest)
         seconds = time.perf_counter() - began
@@ -146,6 +146,15 @@ class WorkerRun:
             return None if self.step.now is None else self._deadline(self.step.now)
         after = None if latest is None else self._deadline(latest)
         return max((each for each in (due, after) if each is not None), default=None)
+
+
+def _pair(result: Any) -> Result:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise SchemaError(
+            f"a processor returned {type(result).__name__}; return a tuple of two: output rows or "
+            "None, and the state to keep or None"
+        )
+    return result
 
 
 def _moment(micros: int) -> datetime.datetime:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,13 +104,15 @@ class Outbox:
             return
         if isinstance(rows, list | tuple):
             for row in rows:
-                if list(row) != self.names:  # Mostly they are, and in order: asked for every row.
-                    check_names(row, self.names, "a row of the output")
+                # Mostly they are as they should be: asked for every row.
+                if type(row) is not dict or list(row) != self.names:
+                    self._check_row(row)
             self.mappings.extend(rows)
             return
         if isinstance(rows, pd.DataFrame):
             check_names(rows.columns, self.schema.names, "the output")
-            rows = pa.Table.from_pandas(rows, schema=self.schema, preserve_index=False)
+            with self._fitting():
+                rows = pa.Table.from_pandas(rows, schema=self.schema, preserve_index=False)
         elif isinstance(rows, pa.RecordBatch):
             rows = pa.Table.from_batches([rows])
         elif not isinstance(rows, pa.Table):
@@ -118,12 +121,32 @@ class Outbox:
                 "pandas frame, a list of mappings or None"
             )
         check_names(rows.schema.names, self.schema.names, "the output")
-        self.tables.append(rows.select(self.schema.names).cast(self.schema))
+        with self._fitting():
+            self.tables.append(rows.select(self.schema.names).cast(self.schema))
+
+    def _check_row(self, row: Any) -> None:
+        if not isinstance(row, Mapping):
+            raise SchemaError(
+                f"a processor returned a row of the output as {type(row).__name__}; return "
+                f"mappings of {', '.join(self.names)}"
+            )
+        check_names(row, self.names, "a row of the output")
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        try:
+            yield
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise SchemaError(
+                f"a processor returned output that is no {self.kind}: {error}; return values of "
+                "these types"
+            ) from error
 
     def array(self) -> pa.Array:
         """All rows so far."""
         if self.mappings:
-            self.tables.append(pa.Table.from_pylist(self.mappings, schema=self.schema))
+            with self._fitting():
+                self.tables.append(pa.Table.from_pylist(self.mappings, schema=self.schema))
             self.mappings = []
         if not self.tables:
             return pa.array([], self.kind)
