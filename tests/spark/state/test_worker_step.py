@@ -278,6 +278,14 @@ def report_of(numbers, seconds, keys) -> WorkerReport:
     return WorkerReport.of(3, Touched(keys, *lists), numbers)
 
 
+def test_a_query_without_a_time_out_forgets_those_of_the_one_before():
+    schema = schema_of(event_time="at")
+    held = [{"key": {"word": "a"}, "version": 1, "due": 9, "state": {"n": 2, "seen": ""}}]
+    rows = [{"word": "a", "id": 1, "at": at(30)}]
+    [kept], output, report = run(Timed(), schema, rows, held, now=20 * SECOND)
+    assert (kept["due"], output, report.totals.timers) == (None, [{"word": "rows [1]", "n": 3}], 0)
+
+
 def test_reports_list_the_costliest_keys_and_sum_up_the_rest():
     count = MOST_KEYS + 10
     numbers = np.arange(count, dtype=np.int64)

@@ -91,7 +91,9 @@ class WorkerRun:
 
     def _is_due(self, due: int | None) -> bool:
         now = self.step.now
-        return now is not None and due is not None and due <= now
+        if now is None or due is None or self.step.timeout is None:
+            return False
+        return due <= now
 
     def _touch(
         self, number: int, name: bytes, key: Any, rows: pa.Table | None, latest: int | None,
@@ -142,6 +144,8 @@ class WorkerRun:
 
     def _renewed(self, due: int | None, latest: int | None) -> int | None:
         """The deadline after rows came, the last of them at `latest` in event time."""
+        if self.step.timeout is None:
+            return None
         if self.step.schema.event_time is None:
             return None if self.step.now is None else self._deadline(self.step.now)
         after = None if latest is None else self._deadline(latest)
