@@ -36,6 +36,16 @@ AHEAD = 4
 """Files that wait, so that the stream never does."""
 COLLECTED = 20
 """Batches after which garbage is collected."""
+RETAINED = {
+    f"spark.{name}": "100"
+    for name in (
+        "sql.ui.retainedExecutions",
+        "ui.retainedJobs",
+        "ui.retainedStages",
+        "ui.retainedTasks",
+    )
+}
+"""What Spark remembers for its pages, a hundred thousand tasks by default: it would hide growth."""
 
 
 def main() -> None:
@@ -53,6 +63,8 @@ def main() -> None:
 
 def soak(folder: Path, batches: int) -> tuple[list[dict[str, Any]], int]:
     """A record of each batch, and the number of keys whose count is wrong at the end."""
+    asked = " ".join(f"--conf {name}={value}" for name, value in RETAINED.items())
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"{asked} pyspark-shell"
     session = new_session(slots=2)
     (folder / "rows").mkdir()
     expected: Counter[str] = Counter()
