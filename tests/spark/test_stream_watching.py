@@ -62,8 +62,8 @@ def test_lines_cut_short_by_a_crash_are_passed_over(tmp_path):
     )
     feed(first)
     with (tmp_path / "batches.jsonl").open("a") as file:
-        file.write(first.to_json()[:20] + "\n")
-    feed(again)
+        file.write(first.to_json()[:20])
+    lines_feed(tmp_path)(again)  # As the next driver does.
     assert unskew.streaming.read_lines(tmp_path) == [again]
 
 

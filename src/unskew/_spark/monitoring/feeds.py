@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,7 +43,11 @@ def lines_feed(folder: str | Path) -> Feed:
     """
     path = Path(folder) / LINES
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
+    with path.open("ab+") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read() != b"\n":
+                file.write(b"\n")  # A crash cut a line short: the next is one of its own.
 
     def write(record: BatchProgress) -> None:
         with path.open("a") as file:
@@ -69,7 +74,7 @@ def read_lines(folder: str | Path) -> list[BatchProgress]:
         try:
             record = BatchProgress.from_json(line)
         except json.JSONDecodeError:
-            continue  # A crash cut the line short; its batch comes again.
+            continue  # A crash cut the line short.
         found[record.batch] = record
     return [found[batch] for batch in sorted(found)]
 
