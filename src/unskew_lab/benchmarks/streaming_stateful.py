@@ -30,6 +30,7 @@ GROWTH = 1.2
 WORKERS, TOUCHED, FIXED_ROWS = 8, 8_000, 20_000
 FIXED_KEYS, FIXED_BATCHES = 100_000, 16
 SQL, BEFORE, GAIN, APPLY_GAIN = 3.0, 0.4, 0.2, 0.5
+MOST_JOBS, MOST_STAGES = 1, 3
 OPERATOR_BATCHES = 5
 LAYERS = 1.87
 """Seconds of the same batch when state was in DataFrames: on two cores, in one JVM."""
@@ -99,6 +100,7 @@ def fixed() -> Iterator[Measurement]:
         stream = _stateful(session, folder)
         query = stream.start(f"{folder}/output", availableNow=True)
         query.awaitTermination()
+        jobs, stages = _jobs(session, query)
         operators = list(_operators(session, folder))
     ours = statistics.median([each.seconds for each in stream.progress[2:]])
     trigger = statistics.median(_triggers(query)[2:])
@@ -106,9 +108,19 @@ def fixed() -> Iterator[Measurement]:
     yield Measurement(f"{name}: SQL without state", plain, 1.0, "itself", None)
     yield Measurement(f"{name}: stateful", ours, ours / plain, "SQL without state", SQL)
     yield Measurement(f"{name}: stateful", ours, ours / LAYERS, "state in DataFrames", BEFORE)
+    yield Measurement(f"{name}: jobs", 0.0, jobs / FIXED_BATCHES, "batches", MOST_JOBS)
+    yield Measurement(f"{name}: stages", 0.0, stages / FIXED_BATCHES, "batches", MOST_STAGES)
     for other, seconds, target in operators:
         ratio = trigger / statistics.median(seconds)
         yield Measurement(f"{name}: stateful, the trigger", trigger, ratio, other, target)
+
+
+def _jobs(session: SparkSession, query: StreamingQuery) -> tuple[int, int]:
+    """How many jobs a query ran, and how many stages."""
+    tracker = session.sparkContext.statusTracker()
+    jobs = tracker.getJobIdsForGroup(str(query.runId))
+    infos = [tracker.getJobInfo(job) for job in jobs]
+    return len(jobs), sum(len(info.stageIds) for info in infos if info is not None)
 
 
 def _sql(session: SparkSession, folder: str) -> list[float]:
