@@ -7,8 +7,9 @@ import logging
 
 import numpy as np
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql.types import StructType
-from tests.spark.state.batches import CLASSIC
+from tests.spark.state.batches import CLASSIC, Driver
 
 import unskew
 from unskew._spark.stateful.commits import Commit
@@ -77,3 +78,20 @@ def test_state_that_moves_is_counted_by_worker(spark, tmp_path, caplog, monkeypa
     (commits / f"{4:012d}.json").write_bytes(b"")
     with pytest.raises(StateError, match="every commit in"):
         unskew.diagnose_state(str(tmp_path), spark=spark)
+
+
+def test_a_read_of_state_that_a_query_has_removed_is_told_so(spark, tmp_path):
+    driver = Driver(spark, tmp_path, {"merge_after": 1})
+    run = driver.start(1)
+    run(driver.frame([(1, "a", 1, 0.0)]), 0)
+    early = read_state(spark, str(tmp_path))
+    for batch in range(1, 8):
+        run(driver.frame([(1, "a", 1, 0.0)]), batch)
+    with pytest.raises(PythonException, match="after batch 0 is gone: the query went on"):
+        early.collect()
+
+    late = read_state(spark, str(tmp_path))
+    for file in (tmp_path / "state" / "files").iterdir():
+        file.unlink()
+    with pytest.raises(PythonException, match="is missing"):
+        late.collect()

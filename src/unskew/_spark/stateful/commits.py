@@ -119,7 +119,7 @@ class CommitLog:
                 self._kept[batch] = read.names
             except DamagedFileError as error:
                 if found is None:
-                    damaged.append(f"{_name(batch)} ({error})")
+                    damaged.append(f"{commit_name(batch)} ({error})")
         if damaged and found is None:
             raise StateError(
                 f"every commit in {self.files.folder} is damaged: {', '.join(damaged)}; restore "
@@ -134,7 +134,7 @@ class CommitLog:
         return max(self._batches(), default=-1)
 
     def _read(self, batch: int, deep: bool) -> Commit:
-        content = self.files.read(_name(batch))
+        content = self.files.read(commit_name(batch))
         found = Commit.from_bytes(content)
         if deep and content != self._whole:
             check_part_files(self.files, found.written)
@@ -150,14 +150,14 @@ class CommitLog:
             return
         for batch in self._batches():
             if batch > newest.batch:
-                self.files.remove(_name(batch))
+                self.files.remove(commit_name(batch))
         self._kept = {batch: names for batch, names in self._kept.items() if batch <= newest.batch}
         self.sweep()
 
     def write(self, commit: Commit) -> None:
         """Write a commit: from here on its batch is done."""
         content = commit.to_bytes()
-        self.files.create(_name(commit.batch), content)
+        self.files.create(commit_name(commit.batch), content)
         self._whole = content
         self._kept[commit.batch] = commit.names
 
@@ -168,7 +168,7 @@ class CommitLog:
         self._kept = {batch: names for batch, names in self._kept.items() if batch not in old}
         needed = set().union(*self._kept.values())
         for batch, names in old.items():
-            self.files.remove(_name(batch))
+            self.files.remove(commit_name(batch))
             for name in names - needed:
                 self.files.remove(name)
 
@@ -184,5 +184,6 @@ class CommitLog:
         return sorted(int(name) for name in names if name.isdigit())
 
 
-def _name(batch: int) -> str:
+def commit_name(batch: int) -> str:
+    """The file of a batch's commit, in the folder of the state."""
     return f"commits/{batch:012d}.json"

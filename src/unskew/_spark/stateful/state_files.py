@@ -112,6 +112,11 @@ class Storage:
         reader: Iterable[pa.RecordBatch] = pa.ipc.open_stream(content)
         return reader
 
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file."""
+        system, root = self._opened()
+        return system.get_file_info(f"{root}/{name}").type == fs.FileType.File  # type: ignore[no-any-return]
+
     def _opened(self) -> tuple[fs.FileSystem, str]:
         return file_system(self.folder)
 

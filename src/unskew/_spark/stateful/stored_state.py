@@ -13,8 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
-from unskew._spark.frames.files import Files
-from unskew._spark.stateful.commits import Commit, CommitLog
+from unskew._spark.frames.files import DamagedFileError, Files
+from unskew._spark.stateful.commits import KEPT, Commit, CommitLog, commit_name
 from unskew._spark.stateful.config import StateSchema
 from unskew._spark.stateful.state_files import LEAST, MOST, Storage
 from unskew._spark.stateful.state_tables import table_of
@@ -54,7 +54,11 @@ def stored_state(spark: SparkSession, files: Files, commit: Commit) -> DataFrame
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for worker in (number for batch in batches for number in batch["id"].to_pylist()):
             with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "state") as store:
-                store.advance(parts[worker], through, storage, schema)
+                try:
+                    store.advance(parts[worker], through, storage, schema)
+                except DamagedFileError:
+                    _check_kept(through, storage)
+                    raise
                 yield from _rows(store, worker, schema)
 
     columns = [
@@ -65,6 +69,16 @@ def stored_state(spark: SparkSession, files: Files, commit: Commit) -> DataFrame
     ]
     workers = len(parts)
     return spark.range(0, workers, 1, workers).mapInArrow(read, StructType(columns))
+
+
+def _check_kept(through: int, storage: Storage) -> None:
+    """Raise if a query that runs has removed a commit: without it files are missing, not lost."""
+    if not storage.exists(commit_name(through)):
+        raise StateError(
+            f"the state after batch {through} is gone: the query went on and removed it, {KEPT} "
+            "batches later; read the state again and run an action at once: write it, or cache() "
+            "and count() it"
+        )
 
 
 def _rows(store: Store, worker: int, schema: StateSchema) -> Iterator[pa.RecordBatch]:

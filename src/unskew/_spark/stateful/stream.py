@@ -221,9 +221,9 @@ class StatefulStream:
 def read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
     """The state of every key after the last committed batch: the key's columns, then the state's.
 
-    The query may keep running; what is read is the state of one commit. Files that a later
-    compaction replaces are kept for three batches: an action that runs long after this call may
-    find them gone.
+    The query may keep running; what is read is the state of one commit, whose files are kept for
+    three batches. An action that comes later and finds them gone raises an error that says so:
+    run one at once, and write the result or cache it.
 
     Parameters
     ----------
