@@ -23,8 +23,14 @@ def test_batches_are_watched_and_their_state_is_diagnosed(spark, tmp_path, capsy
     schema = write_batches(spark, tmp_path / "in", SCHEMA, [rows[:60], rows[60:]])
     stream = read_batches(spark, tmp_path / "in", schema)
     heard: list[unskew.streaming.BatchProgress] = []
+    in_files: list[unskew.streaming.BatchProgress] = []
+
+    def hear(record: unskew.streaming.BatchProgress) -> None:
+        in_files.append(unskew.streaming.read_lines(tmp_path / "feed")[-1])
+        heard.append(record)
+
     listener = unskew.streaming.watch(
-        spark, heard.append, folder=tmp_path / "feed", prometheus=tmp_path / "unskew.prom"
+        spark, hear, folder=tmp_path / "feed", prometheus=tmp_path / "unskew.prom"
     )
     try:
         grouped = unskew.streaming.groupBy(stream, "word", workers=3, scheme="pkg")
@@ -35,7 +41,7 @@ def test_batches_are_watched_and_their_state_is_diagnosed(spark, tmp_path, capsy
     finally:
         spark.streams.removeListener(listener)
     assert [(each.batch, each.rows, each.workers) for each in heard] == [(0, 60, 3), (1, 30, 3)]
-    assert heard == unskew.streaming.read_lines(tmp_path / "feed")
+    assert heard == in_files == unskew.streaming.read_lines(tmp_path / "feed")
     words = [len({row[1] for row in part}) for part in (rows[:60], rows[60:])]
     for record, keys in zip(heard, words, strict=True):
         assert sum(record.loads) == record.rows

@@ -81,11 +81,13 @@ def watch(
     BatchListener
         The listener.
     """
-    wanted: list[Feed] = [log_feed, *feeds]
+    wanted: list[Feed] = [log_feed]
     if folder is not None:
         wanted.append(lines_feed(folder))
     if prometheus is not None:
         wanted.append(prometheus_feed(prometheus, query or "all"))
+    # Last: when a user's function is called, the files tell of the batch.
+    wanted.extend(feeds)
     listener = BatchListener(wanted, query)
     spark.streams.addListener(listener)
     return listener
