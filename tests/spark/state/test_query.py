@@ -18,7 +18,7 @@ from tests.spark.state.batches import CLASSIC, shuffle_tables
 import unskew
 from unskew._spark.frames.files import Files
 from unskew._spark.stateful.spark_checkpoint import check_in_step
-from unskew._spark.stateful.stream import files_feed
+from unskew._spark.stateful.stream import _kept_in, files_feed
 from unskew.errors import (
     KeyTypeError,
     ParameterError,
@@ -360,6 +360,13 @@ def test_records_are_files_where_nothing_can_be_appended(spark, tmp_path):
     found = spark.read.json(f"{tmp_path}/batches").orderBy("batch").collect()
     assert [row["batch"] for row in found] == [1, 2]
     assert [row["max_over_mean"] for row in found] == [1.5, 1.5]
+
+
+def test_records_are_in_the_checkpoint_whatever_it_is_called(spark, tmp_path):
+    folder = tmp_path / "a b#c?d%20"
+    record = BatchProgress.of(0, [3, 1], seconds=0.5)
+    _kept_in(Files(spark, str(folder)))(record)
+    assert read_lines(folder) == [record]
 
 
 def test_spark_connect_is_told_what_it_lacks():

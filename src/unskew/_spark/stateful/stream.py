@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import typing
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
+from unskew._spark.frames.arrow_files import file_system
 from unskew._spark.frames.files import Files, check_classic
 from unskew._spark.frames.keys import check_rows
 from unskew._spark.monitoring.feeds import Feed, lines_feed, log_feed
@@ -257,7 +256,7 @@ def _kept_in(checkpoint: Files) -> Feed:
     """JSON lines in one file; one file per record where the file system may not support append."""
     if not checkpoint.folder.startswith("file:"):
         return files_feed(checkpoint)
-    return lines_feed(Path(urlsplit(checkpoint.folder).path))
+    return lines_feed(file_system(checkpoint.folder)[1])
 
 
 def files_feed(checkpoint: Files, kept: int = RECORDS) -> Feed:
