@@ -15,7 +15,11 @@ RESULTS = DOCS / "results" / "soak.json"
 PICTURE = DOCS / "images" / "soak.png"
 WARM = 10
 """Batches until everything is compiled and started."""
-PANELS = (("seconds", "seconds of a batch"), ("files", "files"), ("megabytes", "MB of the driver"))
+PANELS = (
+    ("seconds", "seconds of a batch"),
+    ("files", "files of the state"),
+    ("megabytes", "MB of the driver"),
+)
 
 
 def soak_page() -> str:
