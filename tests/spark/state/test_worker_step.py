@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import math
 import os
@@ -184,6 +185,26 @@ def test_output_comes_in_any_form(given_rows):
 def test_results_of_another_shape_are_refused(result, message):
     with pytest.raises(SchemaError, match=message):
         run(lambda key, rows, state: result, schema_of(), [{"word": "x"}])
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (([{"word": "x", "n": None}], None), "a row of the output whose n is null"),
+        ((pa.table({"word": ["x"], "n": pa.array([None], pa.int64())}), None), "non-nullable"),
+        ((None, {"n": None, "seen": ""}), "a state whose n is null"),
+    ],
+)
+def test_nulls_are_refused_where_the_schema_has_none(result, message):
+    needed = StructField("n", LongType(), nullable=False)
+    state = StructType([needed, StructField("seen", StringType())])
+    output = StructType([StructField("word", StringType()), needed])
+    schema = dataclasses.replace(schema_of(), state=state, output=output)
+    held = [{"key": {"word": "x"}, "version": 3, "state": {"n": 5, "seen": "abc"}}]
+    kept, _, _ = run(lambda key, rows, state: (None, None), schema, [{"word": "x"}], held)
+    assert [row["state"] for row in kept] == [None]  # A tombstone has no values to be null.
+    with pytest.raises(SchemaError, match=message):
+        run(lambda key, rows, state: result, schema, [{"word": "x"}], held)
 
 
 def test_pandas_rows_and_initial_state():

@@ -90,12 +90,28 @@ def table_of(content: Iterable[tuple[int, Keys]], schema: StateSchema) -> pa.Tab
 
 def _states(states: list[State | None], schema: StateSchema) -> pa.Array:
     try:
-        return pa.array(states, schema.stored.field("state").type)
+        found = pa.array(states, schema.stored.field("state").type)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise SchemaError(
             f"a processor returned a state that is no {schema.state.simpleString()}: {error}; "
             "return values of these types"
         ) from error
+    check_nulls(found, "a state")
+    return found
+
+
+def check_nulls(rows: pa.Array | pa.ChunkedArray, what: str) -> None:
+    """Raise if a field is null that the schema says is not: Spark trusts it, and fails later."""
+    if all(field.nullable for field in rows.type):
+        return
+    for part in rows.chunks if isinstance(rows, pa.ChunkedArray) else [rows]:
+        there = part.drop_null()
+        for field, values in zip(there.type, there.flatten(), strict=True):
+            if values.null_count and not field.nullable:
+                raise SchemaError(
+                    f"a processor returned {what} whose {field.name} is null, and the schema says "
+                    "NOT NULL; return a value, or leave NOT NULL out of the schema"
+                )
 
 
 def tombstones(hashes: Iterable[int], schema: StateSchema) -> pa.Table:

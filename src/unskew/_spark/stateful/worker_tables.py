@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unskew._spark.frames.arrow_keys import whole
 from unskew._spark.frames.schemas import check_names
-from unskew._spark.stateful.state_tables import identities, python_keys
+from unskew._spark.stateful.state_tables import check_nulls, identities, python_keys
 from unskew.errors import SchemaError
 
 _NO_TIME = np.iinfo(np.int64).min
@@ -152,7 +152,9 @@ class Outbox:
             return pa.array([], self.kind)
         table = pa.concat_tables(self.tables).combine_chunks()
         columns = [whole(column) for column in table.columns]
-        return pa.StructArray.from_arrays(columns, fields=list(self.kind))
+        rows = pa.StructArray.from_arrays(columns, fields=list(self.kind))
+        check_nulls(rows, "a row of the output")
+        return rows
 
 
 def row_bytes(array: pa.Array) -> NDArray[np.int64]:
