@@ -28,6 +28,12 @@ INPUTS = {
     "shuffled": (False, lambda rows: rows.repartition(3)),
     "aggregated": (False, lambda rows: rows.groupBy("key").count()),
     "Python": (False, lambda rows: rows.mapInArrow(lambda batches: batches, rows.schema)),
+    "a text of several lines": (True, lambda rows: rows.withColumn("text", F.lit("a\nb\u2028c"))),
+    "a name of several lines": (True, lambda rows: rows.withColumn("a\n+ b", F.col("id") + 1)),
+    "a text of several lines, shuffled": (
+        False,
+        lambda rows: rows.withColumn("text", F.lit("a\nb")).repartition(3),
+    ),
     "RDD": (
         False,
         lambda rows: rows.sparkSession.createDataFrame(rows.rdd.map(tuple), rows.schema),

@@ -26,6 +26,8 @@ CHECKSUMS = (
 )
 # Operators that merge the rows of several tasks, or draw rows again.
 _REORDERING = re.compile(r"\b(\w*Exchange|Coalesce|Sample|\w*Union)\b")
+# How the line of an operator begins, but for the first one.
+_CHILD = re.compile(r"[ :]*[+:]- ")
 # Operators that keep the order of rows, and scans that repeat it. A source that is not known here
 # (an RDD, a data source in Python) may give another order each time.
 _IN_ORDER = re.compile(
@@ -50,23 +52,28 @@ def physical_plan(rows: DataFrame) -> str:
 
 def is_replayable(rows: DataFrame) -> bool:
     """Whether every task reads its rows in the same order each time it runs."""
-    lines = (line.lstrip(" +-:") for line in physical_plan(rows).splitlines()[1:])
-    return all(_IN_ORDER.match(line) or _EXPLODING.match(line) for line in lines if line.strip())
+    lines = (line.lstrip(" +-:") for line in _operators(rows))
+    return all(_IN_ORDER.match(line) or _EXPLODING.match(line) for line in lines)
+
+
+def _operators(rows: DataFrame) -> list[str]:
+    """The line of each operator; names and texts in a plan may have lines of their own."""
+    first, *others = physical_plan(rows).splitlines()[1:]
+    return [first, *filter(_CHILD.match, others)]
 
 
 def is_read_only(rows: DataFrame) -> bool:
     """Whether rows come from files or memory, only filtered and projected on the way."""
-    lines = physical_plan(rows).splitlines()[1:]
     stored = _stored(rows)
     depth: int | None = None  # Of stored rows: what they were made of does not run again.
-    for line in lines:
+    for line in _operators(rows):
         words = line.lstrip(" +-:")
         if words.startswith("AdaptiveSparkPlan") or (
             depth is not None and len(line) - len(words) > depth
         ):
             continue
         depth = len(line) - len(words) if stored.match(words) else None
-        if words and depth is None and not _IN_ORDER.match(words):
+        if depth is None and not _IN_ORDER.match(words):
             return False
     return True
 
