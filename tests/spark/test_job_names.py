@@ -48,6 +48,18 @@ def test_everything_that_makes_a_name_counts():
     assert len(set(names)) == len(names)
 
 
+def test_lambdas_of_one_function_are_several_jobs():
+    text = """
+        def f():
+            one = job_name(None, "agg", ["k"], lambda x: {})
+            return one, job_name(None, "agg", ["k"], lambda x: {})
+    """
+    names = [made(text.format(*each), job_name=job_name)() for each in ((1, 2), (1, 1), (3, 2))]
+    assert len(set(names[0])) == 2
+    # A job whose function has changed has its name: that it has changed is told.
+    assert names[0] == names[1] == names[2]
+
+
 def test_a_given_name_is_all_that_counts():
     first = job_name("nightly sessions", "agg", ["user"], None)
     assert first == job_name("nightly sessions", "applyInArrow", ["day"], mean_of)

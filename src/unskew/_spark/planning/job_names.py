@@ -23,8 +23,8 @@ def job_name(
     if given is not None:
         return _folder(given, "name", given)
     file, caller = _place_of_call()
-    called = "" if function is None else _plain(function).__qualname__
-    parts = [file, caller, verb, *key, called]
+    called = "" if function is None else _called(caller, _plain(function))
+    parts = [file, caller.co_qualname, verb, *key, called]
     return _folder("-".join(filter(None, parts)), "place", *parts)
 
 
@@ -41,7 +41,16 @@ def fingerprint(function: Any) -> str:
     return digest.hexdigest()[:32]
 
 
-def _place_of_call() -> tuple[str, str]:
+def _called(caller: CodeType, function: Any) -> str:
+    """A function's name, with a number if its caller makes further ones of that name: lambdas."""
+    code = getattr(function, "__code__", None)
+    made = [each for each in caller.co_consts if isinstance(each, CodeType)]
+    turns = (each for each in made if code is not None and each.co_name == code.co_name)
+    turn = next((turn for turn, each in enumerate(turns) if each is code), 0)
+    return f"{function.__qualname__}-{turn}" if turn else str(function.__qualname__)
+
+
+def _place_of_call() -> tuple[str, CodeType]:
     """The file and the function outside of unskew and Spark."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
@@ -50,7 +59,7 @@ def _place_of_call() -> tuple[str, str]:
         frame = frame.f_back
     file = frame.f_code.co_filename
     shown = "interactive" if _INTERACTIVE.fullmatch(file) else PurePath(file).name
-    return shown, frame.f_code.co_qualname
+    return shown, frame.f_code
 
 
 def _folder(shown: str, *parts: str) -> str:
