@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+import unskew
 from unskew._spark.planning import side_jobs
 from unskew._spark.planning.side_jobs import BUDGET, Allowance, beside, budget
 from unskew.errors import ParameterError
@@ -91,3 +92,61 @@ def test_the_users_own_job_group_stays(spark):
     before = group()
     assert beside(spark, "a look", 60, group) != before
     assert group() == before
+
+
+def first_row(table):
+    return table.slice(0, 1)
+
+
+DEFINITIONS = {
+    "a plan": lambda rows: unskew.plan(rows, "key", 3),
+    "a plan by seconds": lambda rows: unskew.plan(rows, "key", seconds_per_row=0.1),
+    "a scheme by frequencies": lambda rows: unskew.groupBy(
+        rows, "key", scheme="routing-table"
+    ).applyInArrow(first_row, rows.schema),
+    "capacities": lambda rows: unskew.groupBy(
+        rows, "key", workers=2, capacities=[1, 2]
+    ).applyInArrow(first_row, rows.schema),
+    "a pilot": lambda rows: unskew.groupBy(rows, "key").applyInArrow(first_row, rows.schema),
+    "a merge": lambda rows: unskew.groupBy(rows, "key").applyInArrow(
+        first_row, rows.schema, merge=first_row
+    ),
+    "an aggregate": lambda rows: unskew.groupBy(rows, "key").agg(most=unskew.top_k("id", 1)),
+    "a cogroup": lambda rows: (
+        unskew.groupBy(rows, "key")
+        .cogroup(unskew.groupBy(rows, "key"))
+        .applyInArrow(lambda left, right: left, rows.schema)
+    ),
+    "a cogroup by frequencies": lambda rows: (
+        unskew.groupBy(rows, "key", scheme="routing-table")
+        .cogroup(unskew.groupBy(rows, "key"))
+        .applyInArrow(lambda left, right: left, rows.schema)
+    ),
+    "a join by frequencies": lambda rows: unskew.join(
+        rows, rows.select("key"), "key", scheme="planned-split"
+    ),
+    "a repartition": lambda rows: unskew.repartition(rows, "key", 2),
+    "a map by cost": lambda rows: unskew.mapInArrow(
+        rows, lambda batches: batches, rows.schema, cost="id", scheme="heavy-first"
+    ),
+}
+
+
+@pytest.mark.classic("Spark Connect describes jobs itself")
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_what_runs_when_a_verb_is_called_says_that_it_is_ours(spark, name):
+    rows = spark.range(0, 600, 1, 2).selectExpr("if(id % 3 = 0, 0, id % 20) key", "id")
+    store = spark.sparkContext._jsc.sc().statusStore()
+
+    def descriptions():
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+        jobs = store.jobsList(None)
+        found = (jobs.apply(place) for place in range(jobs.size()))
+        return {job.jobId(): job.description() for job in found}
+
+    before = descriptions()
+    DEFINITIONS[name](rows)
+    after = descriptions()
+    told = [after[job] for job in after.keys() - before.keys()]
+    assert told
+    assert all(each.isDefined() and each.get().startswith("unskew: ") for each in told)

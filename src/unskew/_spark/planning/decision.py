@@ -26,7 +26,7 @@ from unskew._spark.planning.reasons import because, expected
 from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.side_jobs import Allowance, ran_before
-from unskew._spark.planning.statistics import FEW, KeyProfile, profile_keys, together
+from unskew._spark.planning.statistics import FEW, PASS, KeyProfile, profile_keys, together
 from unskew._spark.planning.ways import Job, Way, first_simplest
 from unskew._spark.planning.work import KeySample, KeyWork
 from unskew._spark.planning.work_record import WorkRecord
@@ -47,8 +47,6 @@ RANGES = 64
 
 COSTLY = "an input is costly to compute, so that it is read once and its keys are not counted"
 LATE = "the keys could not be counted in time"
-PASS = "frequencies of the keys"
-"""The job that counts them, in Spark's pages."""
 _PILOT = "pilot of a function"
 
 

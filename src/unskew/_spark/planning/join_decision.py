@@ -30,13 +30,15 @@ from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.reasons import expected
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.scheme import requested
-from unskew._spark.planning.side_jobs import Allowance
+from unskew._spark.planning.side_jobs import Allowance, asked_for
 from unskew._spark.planning.skew_join import SkewJoin
 from unskew._spark.planning.statistics import KeyProfile, profile_keys, together
 from unskew._spark.routing.route import Route
 from unskew.errors import NeedError
 from unskew.partitioners import PlannedSplit
 
+BOTH_SIDES = "frequencies of the keys of both sides"
+"""The jobs that count them, in Spark's pages."""
 _SIZES = "the sizes that Spark's plan tells"
 
 
@@ -69,7 +71,8 @@ class JoinQuestion:
             self._counts.keep()
             return plan
         count = self.left.workers
-        profiles = self._profiles(count)
+        with asked_for(self.left.rows.sparkSession, BOTH_SIDES):
+            profiles = self._profiles(count)
         if scheme in ("auto", PlannedSplit.scheme):
             way = self._job(self.left.workers, profiles).split(self.left.workers)
             tell(f"join by {way.name}: {way.said}")
@@ -93,7 +96,7 @@ class JoinQuestion:
         machine = Machine.of(session)
         profiles = self._counts.profiles(
             lambda: allowance.beside(
-                "frequencies of the keys of both sides",
+                BOTH_SIDES,
                 seconds,
                 lambda: self._profiles(
                     RANGES, [each.countable(machine, seconds / 2) for each in self.inputs]

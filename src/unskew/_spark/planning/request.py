@@ -27,7 +27,8 @@ from unskew._spark.planning.scheme import (
     with_settings,
 )
 from unskew._spark.planning.settings import PlanSettings
-from unskew._spark.planning.statistics import KeyProfile, profile_keys
+from unskew._spark.planning.side_jobs import asked_for
+from unskew._spark.planning.statistics import PASS, KeyProfile, profile_keys
 from unskew._spark.routing.route import IN_PLACE, Route
 from unskew.errors import KeyTypeError
 from unskew.partitioners import KeyGrouping, Need
@@ -159,7 +160,8 @@ class RoutingRequest:
         """The statistics of the rows' keys, in one job."""
         sample = self.settings.sample
         few = Input.of(self.rows).few(sample)
-        return profile_keys(self.rows, self.key, self.workers, sample, few)
+        with asked_for(self.rows.sparkSession, PASS):
+            return profile_keys(self.rows, self.key, self.workers, sample, few)
 
     def left_to_spark(self, why: str) -> Plan:
         """A plan that leaves the rows to Spark; the reason is logged."""

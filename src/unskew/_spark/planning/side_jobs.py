@@ -91,7 +91,7 @@ def beside(
     seconds += 0 if what in known else _START
     known.add(what)
     tag = f"unskew-{uuid.uuid4()}"
-    with _named(session, tag, f"unskew: {what}"):
+    with _named(session, tag, what):
         done, over = threading.Event(), threading.Event()
         watching = (session, tag, seconds, done, over)
         watch = threading.Thread(target=_watch, args=watching, daemon=True)
@@ -106,7 +106,14 @@ def beside(
 
 
 @contextlib.contextmanager
-def _named(session: SparkSession, tag: str, text: str) -> Iterator[None]:
+def asked_for(session: SparkSession, what: str) -> Iterator[None]:
+    """Jobs of ours that the user's request cannot do without: named, and not bounded."""
+    with _named(session, f"unskew-{uuid.uuid4()}", what):
+        yield
+
+
+@contextlib.contextmanager
+def _named(session: SparkSession, tag: str, what: str) -> Iterator[None]:
     """Jobs of this thread can be cancelled by `tag`, and are described as ours."""
     if is_connect(session):
         session.addTag(tag)
@@ -117,7 +124,7 @@ def _named(session: SparkSession, tag: str, text: str) -> Iterator[None]:
         return
     context = session.sparkContext
     before = {name: context.getLocalProperty(name) for name in _GROUP}
-    context.setJobGroup(tag, text, interruptOnCancel=True)
+    context.setJobGroup(tag, f"unskew: {what}", interruptOnCancel=True)
     try:
         yield
     finally:

@@ -30,6 +30,8 @@ from unskew.partitioners.contract import KeyHashes
 
 FEW = 1_000_000
 """Of so many rows the driver counts the keys itself."""
+PASS = "frequencies of the keys"
+"""The job that counts them, in Spark's pages."""
 COUNTERS = 50_000
 """How many keys are tracked by all the sketches of a task together."""
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from unskew._spark.planning.decision import COSTLY, LATE, PASS
+from unskew._spark.planning.decision import COSTLY, LATE
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.notices import explained
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.side_jobs import beside, budget
-from unskew._spark.planning.statistics import profile_keys
+from unskew._spark.planning.statistics import PASS, profile_keys
 from unskew._spark.routing.route import IN_PLACE
 from unskew.errors import ParameterError
 from unskew.partitioners import Need, Partitioner
