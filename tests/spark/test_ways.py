@@ -23,7 +23,7 @@ from tests.effort import few_jobs
 
 import unskew
 from unskew._spark.engine import pilot, pilot_task
-from unskew._spark.engine.deciding import _Remembered
+from unskew._spark.engine.deciding import MOST_TRUSTED, _Remembered
 from unskew._spark.frames.physical_plan import physical_plan
 from unskew._spark.planning import machine, notices, side_jobs
 from unskew._spark.planning.notices import _plans
@@ -267,6 +267,26 @@ def test_few_large_groups_of_pandas_go_by_sparks_own_call(spark, merge, capsys):
         unskew.explain(made)
         assert "Spark's own call, as groups are large" in capsys.readouterr().out
     assert_same_result(made, rows.groupBy("key").applyInPandas(counted, "key bigint, n bigint"))
+
+
+def test_what_sparks_own_call_runs_is_measured_again_now_and_then(spark, tmp_path):
+    rows = spark.range(0, 40_000, 1, 2).selectExpr("id % 2 key", "id")
+
+    def counted(frame):
+        return frame.groupby("key", as_index=False).agg(n=("id", "sum"))
+
+    def is_by_spark():
+        grouped = unskew.groupBy(rows, "key", workers=2, name="nightly", seconds_per_row=0.0)
+        made = grouped.applyInPandas(counted, "key bigint, n bigint")
+        made.collect()
+        return "FlatMapGroupsInPandas" in physical_plan(made)
+
+    unskew.remember(tmp_path / "memory")
+    try:
+        found = [is_by_spark() for _ in range(2 * MOST_TRUSTED + 3)]
+    finally:
+        unskew.remember(None)
+    assert found == [False, *[True] * MOST_TRUSTED] * 2 + [False]
 
 
 def test_the_first_pilot_of_a_session_tells_how_quick_its_cores_are(spark, rows, monkeypatch):

@@ -163,7 +163,7 @@ def test_whatever_stands_behind_a_right_checksum_is_checked(body):
 
 
 def hostile(keys=(), rest=()):
-    parts = [struct.pack("<HHHddd", 0, len(keys), len(rest), 0.0, 0.0, 0.0)]
+    parts = [struct.pack("<HHHdddI", 0, len(keys), len(rest), 0.0, 0.0, 0.0, 0)]
     parts += [struct.pack("<Qqdq", *each) for each in keys]
     parts += [struct.pack("<Hqdq", *each) for each in rest]
     return sealed(b"".join(parts))

@@ -28,6 +28,9 @@ _NOTHING: dict[GroupKind, FunctionCost] = {
 }
 """Calls that do next to nothing."""
 
+MOST_TRUSTED = 6
+"""So many runs in a row may go by Spark's own call, which measures nothing."""
+
 
 class Decided(NamedTuple):
     """A plan, and where tasks record what the function takes."""
@@ -48,10 +51,13 @@ def decided(
     job = _Remembered.of(request, call, merge, hints)
     record = job.recall() if job else None
     plan, by_spark, merging = _weighed(request, call, merge, hints, record)
-    # What is to be remembered is measured once, in bulk.
-    by_spark = by_spark and (job is None or record is not None)
-    place = job.place(plan, merging) if job and not by_spark else None
-    return Decided(plan, place, by_spark)
+    if job is None:
+        return Decided(plan, None, by_spark)
+    # What is remembered is measured in bulk, and now and then again: keys may have changed.
+    if by_spark and record is not None and record.trusted < MOST_TRUSTED:
+        job.memory.keep_trusted(job.name, record)
+        return Decided(plan, None, True)
+    return Decided(plan, job.place(plan, merging), False)
 
 
 def decided_pair(

@@ -126,6 +126,14 @@ class Memory:
         """
         return self._still_the_same(job, fingerprint, _recalled, by_table)
 
+    def keep_trusted(self, job: str, record: WorkRecord) -> None:
+        """Keep that a run took `record` and measures nothing itself."""
+        folder = self._job(job)
+        try:
+            folder.replace(_SUMMARY, to_bytes(replace(record, trusted=record.trusted + 1)))
+        except OSError as error:
+            warn_once(f"the memory {folder.folder} cannot be written: {_in_short(error)}")
+
     def recall_join(self, job: str, fingerprint: str) -> JoinRecord | None:
         """What was counted of the keys of a join that has not changed since."""
         return self._still_the_same(job, fingerprint, _join, by_table=True)

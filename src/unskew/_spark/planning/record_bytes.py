@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from unskew._spark.planning.work_record import MOST_KEYS, RANGES, WorkRecord
 from unskew.errors import InputError
 
-VERSION = 3
+VERSION = 4
 """Raised whenever an older unskew could misread what is written."""
 
 _MAGIC = b"unskew work record"
 _SEAL = struct.Struct(f"<{len(_MAGIC)}sHI32s")
-_SIZES = struct.Struct("<HHHddd")
-"""Bytes of the fingerprint, heavy keys, ranges that have any rest; seconds of a merge; drift."""
+_SIZES = struct.Struct("<HHHdddI")
+"""Bytes of the fingerprint, heavy keys, ranges that have any rest; seconds of a merge; drift;
+runs that measured nothing since."""
 _KEY = np.dtype([("key", "<u8"), ("rows", "<i8"), ("seconds", "<f8"), ("calls", "<i8")])
 _RANGE = np.dtype([("range", "<u2"), ("rows", "<i8"), ("seconds", "<f8"), ("calls", "<i8")])
 _MOST = 1 << 39  # Rows, calls or seconds of a key: the sum of all of a run is a whole number.
@@ -65,7 +66,8 @@ def to_bytes(record: WorkRecord) -> bytes:
     rest["range"] = used
     rest["rows"], rest["seconds"] = record.rest_rows[used], record.rest_seconds[used]
     rest["calls"] = record.rest_calls[used]
-    sizes = _SIZES.pack(len(fingerprint), keys.size, rest.size, *record.merging, record.drift)
+    numbers = (*record.merging, record.drift, record.trusted)
+    sizes = _SIZES.pack(len(fingerprint), keys.size, rest.size, *numbers)
     return sealed(sizes + fingerprint + keys.tobytes() + rest.tobytes())
 
 
@@ -74,7 +76,7 @@ def from_bytes(content: bytes) -> WorkRecord:
     body = unsealed(content)
     if len(body) < _SIZES.size:
         raise InputError("it is too short for a record")
-    length, keys, ranges, *merging, drift = _SIZES.unpack_from(body)
+    length, keys, ranges, *merging, drift, trusted = _SIZES.unpack_from(body)
     start = _SIZES.size + length
     between = start + keys * _KEY.itemsize
     if len(body) != between + ranges * _RANGE.itemsize or keys > MOST_KEYS or ranges > RANGES:
@@ -97,6 +99,7 @@ def from_bytes(content: bytes) -> WorkRecord:
         body[_SIZES.size : start].decode(errors="replace"),
         (merging[0], merging[1]),
         drift,
+        trusted,
     )
 
 

@@ -68,6 +68,8 @@ class WorkRecord(ArrayValue):
     """Seconds of a merge, for a key and for each partial result of it; 0 if unknown."""
     drift: float = field(default=0.0, compare=False)
     """Which share of the work had other keys in the run before; 0 if there was none."""
+    trusted: int = field(default=0, compare=False)
+    """How many runs in a row took it since and measured nothing themselves."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keys", frozen(self.keys, np.uint64))
