@@ -602,6 +602,27 @@ def test_the_heaviest_keys_of_a_table_are_told_by_their_values(spark, capsys):
             unskew.Plan.from_json(json.dumps({**without, "heavy": wrong}))
 
 
+def test_keys_that_python_cannot_read_are_told_by_their_values(spark, capsys):
+    rows = spark.range(0, 600, 1, 2).selectExpr(
+        "if(id % 3 = 0, timestamp_seconds(379620000000L), timestamp_seconds(id % 40)) time",
+        "if(id % 3 = 0, interval '14' month, interval '1' month) span",
+    )
+    unskew.plan(rows, ["time", "span"], 8, need="whole-key").explain()
+    shown = capsys.readouterr().out
+    assert re.search(r"\n +\+13999-\d\d-\d\d .*: 100% to \d\n", shown)
+    assert re.search("hot key   \\+13999-", shown)
+
+
+def test_names_of_columns_are_escaped(spark, capsys):
+    rows = spark.range(20).withColumnRenamed("id", "id\x1b[31m")
+    other = rows.withColumn("x", F.lit(1))
+    unskew.plan(rows, "id\x1b[31m", 2).explain()
+    unskew.explain(unskew.join(rows, other, "id\x1b[31m"))
+    shown = capsys.readouterr().out
+    assert shown.count("by id\\x1b[31m\n") == 2
+    assert "\x1b" not in shown
+
+
 def test_every_verb_tells_its_plan(rows, capsys, no_broadcast):
     grouped = unskew.groupBy(rows, "key", workers=2)
     ways = {

@@ -9,6 +9,7 @@ from typing import Literal
 from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.plan import WayForecast, key_lines, weighed_lines
 from unskew._spark.routing.route import Route
+from unskew.display import printable
 from unskew.partitioners import KeyGrouping
 from unskew.partitioners.static import SplitTable
 
@@ -87,7 +88,7 @@ class JoinPlan:
         return self._text(None)
 
     def _text(self, names: KeyNames | None) -> str:
-        by = ", ".join(self.key) or "a condition"
+        by = ", ".join(map(printable, self.key)) or "a condition"
         lines = [f"scheme    {self.scheme} for a join by {by}", f"reason    {self.why}"]
         lines.extend(weighed_lines(self.ways))
         if self.max_over_mean is not None:

@@ -6,17 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    DateType,
+    DayTimeIntervalType,
+    StructField,
+    TimestampNTZType,
+    TimestampType,
+    YearMonthIntervalType,
+)
 
 from unskew._spark.frames.grouping import aggregate_by
-from unskew._spark.frames.keys import KeyColumns
+from unskew._spark.frames.keys import KeyColumns, contains
 from unskew._spark.frames.physical_plan import is_read_only
 from unskew._spark.planning.side_jobs import beside
 from unskew.display import printable
 
 _SECONDS = 10.0
 """How long one may wait for the values of a few keys."""
+_TIMES = (DateType, TimestampType, TimestampNTZType, DayTimeIntervalType, YearMonthIntervalType)
+"""Types with values that Python has not: the year 14,000, an interval of months."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,10 +51,16 @@ class KeyNames:
 
 def values_of(rows: DataFrame, key: KeyColumns, hashes: Sequence[int]) -> dict[int, Any]:
     """A key's values by its hash, as a signed number, for those that the rows have; one job."""
-    hashed = rows.select(key.hash.alias("hash"), F.struct(*key.columns).alias("value"))
+    columns = (_readable(*each) for each in zip(key.columns, key.fields, strict=True))
+    hashed = rows.select(key.hash.alias("hash"), F.struct(*columns).alias("value"))
     named = hashed.where(F.col("hash").isin(list(hashes)))
     found = aggregate_by(named, [F.col("hash")], F.first("value").alias("value"))
     return {row["hash"]: row["value"] for row in found.collect()}
+
+
+def _readable(value: Column, field: StructField) -> Column:
+    """A key's column; as text where Python could not read it."""
+    return value.cast("string") if contains(field.dataType, _TIMES) else value
 
 
 def in_words(value: Any) -> str:

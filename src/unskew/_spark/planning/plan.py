@@ -17,6 +17,7 @@ from unskew._spark.planning.hot_key import HotKey
 from unskew._spark.planning.key_names import KeyNames
 from unskew._spark.planning.own_call import why_own_call
 from unskew._spark.routing.route import Draw, Lowering, Route
+from unskew.display import printable
 from unskew.errors import InputError, ParameterError
 from unskew.partitioners import Need, Partitioner
 from unskew.partitioners.serialization import from_json, to_json
@@ -118,7 +119,7 @@ class Plan:
         return self._text(None)
 
     def _text(self, names: KeyNames | None) -> str:
-        keys = ", ".join(self.key) or "no key"
+        keys = ", ".join(map(printable, self.key)) or "no key"
         lines = [f"scheme    {self.route.name} for {self.need.value} work by {keys}"]
         lines.append(f"reason    {self.why}")
         lines.extend(weighed_lines(self.ways))
