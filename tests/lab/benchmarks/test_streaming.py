@@ -34,6 +34,8 @@ def test_a_run_that_is_cut_short_keeps_its_figures(run, monkeypatch, error):
 
     monkeypatch.setitem(streaming.PARTS, "moves", cut)
     monkeypatch.setattr("unskew.testing.stop_on_sigterm", lambda: None)
+    # Ctrl-C ends the Java process, which other tests of this process need.
+    monkeypatch.setattr("unskew.cli._stop", lambda: None)
     code, out, err = run("bench", "streaming", "--jobs", "moves", "--json")
     assert code != 0
     assert json.loads(out) == [FIGURE.as_dict()]
