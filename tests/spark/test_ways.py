@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import re
+import subprocess
+import sys
 import time
 import uuid
 from dataclasses import replace
@@ -621,6 +623,19 @@ def test_names_of_columns_are_escaped(spark, capsys):
     shown = capsys.readouterr().out
     assert shown.count("by id\\x1b[31m\n") == 2
     assert "\x1b" not in shown
+
+
+def test_a_plan_is_told_when_its_session_is_stopped():
+    program = (
+        "import unskew, unskew.testing\n"
+        "spark = unskew.testing.local_session(2)\n"
+        "rows = spark.range(60).selectExpr('if(id % 3 > 0, 7, id) key')\n"
+        "plan = unskew.plan(rows, 'key', 8, need='whole-key')\n"
+        "spark.stop()\n"
+        "plan.explain()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert re.search("hot key   [0-9a-f]{16} is whole", done.stdout), done.stderr
 
 
 def test_every_verb_tells_its_plan(rows, capsys, no_broadcast):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from unskew._spark.frames.physical_plan import is_read_only
 from unskew._spark.planning.side_jobs import beside
 from unskew.display import printable
 
+_log = logging.getLogger("unskew")
+
 _SECONDS = 10.0
 """How long one may wait for the values of a few keys."""
 _TIMES = (DateType, TimestampType, TimestampNTZType, DayTimeIntervalType, YearMonthIntervalType)
@@ -38,15 +41,24 @@ class KeyNames:
 
     def of(self, hashes: Sequence[int]) -> dict[int, str]:
         """The keys in words, as far as they are found in time; costly rows are not read again."""
-        if not hashes or self.rows.isStreaming or not is_read_only(self.rows):
+        if not hashes:
             return {}
-        found = beside(
+        try:
+            found = self._found(hashes)
+        except Exception as problem:  # Of whatever kind: the session may have been stopped.
+            _log.debug("the values of hot keys were not read: %r", problem)
+            found = None
+        return {hash_: printable(in_words(value)) for hash_, value in (found or {}).items()}
+
+    def _found(self, hashes: Sequence[int]) -> dict[int, Any] | None:
+        if self.rows.isStreaming or not is_read_only(self.rows):
+            return None
+        return beside(
             self.rows.sparkSession,
             "values of hot keys",
             _SECONDS,
             lambda: values_of(self.rows, self.key, hashes),
         )
-        return {hash_: printable(in_words(value)) for hash_, value in (found or {}).items()}
 
 
 def values_of(rows: DataFrame, key: KeyColumns, hashes: Sequence[int]) -> dict[int, Any]:
