@@ -23,6 +23,8 @@ pytestmark = pytest.mark.spark
 STAYING = pytest.mark.classic("Spark Connect does not tell whether rows repeat")
 
 SLOTS = 3
+PARTITIONS = 4 * SLOTS
+"""So many that light rows may stay."""
 SCHEMA = "id long, task int, beside int"
 
 costs = st.one_of(
@@ -82,11 +84,11 @@ def test_rows_are_those_of_plain_spark(spark, values, partitions, scheme):
         assert rows_of(ours) == rows_of(plain)
 
 
-@pytest.mark.parametrize("chunks", [pytest.param(0, marks=STAYING), 2 * SLOTS])
+@pytest.mark.parametrize("chunks", [pytest.param(0, marks=STAYING), 4 * SLOTS])
 def test_every_way_keeps_all_rows(spark, monkeypatch, chunks):
     """Rows that stay and rows in chunks, in both forms."""
     _only(monkeypatch, chunks)
-    rows = with_costs(spark, [float("inf"), *range(40), 500.0, None, 90.0, 90.0], 4)
+    rows = with_costs(spark, [float("inf"), *range(40), 500.0, None, 90.0, 90.0], PARTITIONS)
     given = {"cost": "cost", "workers": SLOTS, "scheme": "heavy-first"}
     ours = unskew.mapInArrow(rows, uneven, rows.schema, **given)
     assert rows_of(ours) == rows_of(rows.mapInArrow(uneven, rows.schema))
@@ -119,20 +121,20 @@ def test_few_rows_or_none_are_those_of_plain_spark(spark, form, values):
 
 def _only(monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
     """Of the ways by cost only one with so many chunks."""
-    by_cost = map_decision.MapJob._by_cost
+    by_cost = map_decision.MapJob.by_cost
     monkeypatch.setattr(
         map_decision.MapJob,
-        "_by_cost",
+        "by_cost",
         lambda job: (way for way in by_cost(job) if way.heavy and way.chunks == chunks),
     )
 
 
-@pytest.mark.parametrize("chunks", [pytest.param(0, marks=STAYING), 2 * SLOTS])
+@pytest.mark.parametrize("chunks", [pytest.param(0, marks=STAYING), 4 * SLOTS])
 def test_heavy_rows_are_alone_and_in_front(spark, monkeypatch, chunks):
     _only(monkeypatch, chunks)
     values = [1.0] * 200
     values[60], values[150], values[151] = 300.0, 400.0, 300.0
-    rows = with_costs(spark, values, 4)
+    rows = with_costs(spark, values, PARTITIONS)
     mapped = unskew.mapInArrow(rows, seen, SCHEMA, cost="cost", workers=SLOTS, scheme="heavy-first")
     tasks = {row["id"]: row["task"] for row in mapped.collect()}
     assert [tasks[150], tasks[60], tasks[151]] == [0, 1, 2]
@@ -144,7 +146,7 @@ def test_heavy_rows_are_alone_and_in_front(spark, monkeypatch, chunks):
 
 
 def test_batches_of_costly_rows_are_small(spark, monkeypatch):
-    _only(monkeypatch, 2 * SLOTS)
+    _only(monkeypatch, 4 * SLOTS)
     rows = with_costs(spark, [100.0, *[1.0] * 50, *[8.0] * 40], 2)
     mapped = unskew.mapInArrow(rows, seen, SCHEMA, cost="cost", workers=SLOTS, scheme="heavy-first")
     beside = {row["id"]: row["beside"] for row in mapped.collect()}
@@ -234,7 +236,7 @@ def test_the_users_error_arrives_unchanged(spark):
         ours.collect()
 
 
-@pytest.mark.parametrize("chunks", [pytest.param(0, marks=STAYING), 2 * SLOTS])
+@pytest.mark.parametrize("chunks", [pytest.param(0, marks=STAYING), 4 * SLOTS])
 def test_rows_of_tasks_that_are_tried_again_arrive_once(spark, monkeypatch, chunks):
     def once_too_often(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for result in uneven(batches):
@@ -243,7 +245,7 @@ def test_rows_of_tasks_that_are_tried_again_arrive_once(spark, monkeypatch, chun
                 raise OSError("the service is not up yet")
 
     _only(monkeypatch, chunks)
-    rows = with_costs(spark, [float("inf"), *range(40), 500.0, None, 90.0, 90.0], 4)
+    rows = with_costs(spark, [float("inf"), *range(40), 500.0, None, 90.0, 90.0], PARTITIONS)
     given = {"cost": "cost", "workers": SLOTS, "scheme": "heavy-first"}
     ours = unskew.mapInArrow(rows, once_too_often, rows.schema, **given)
     assert rows_of(ours) == rows_of(rows.mapInArrow(uneven, rows.schema))

@@ -12,7 +12,7 @@ from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew._spark.planning.cost_curve import CostCurve
 from unskew._spark.planning.input import Input
 from unskew._spark.planning.machine import Machine
-from unskew._spark.planning.map_ways import AS_IS, KNOWN, LINES, MapJob, MapWay
+from unskew._spark.planning.map_ways import AS_IS, KNOWN, LINE, MapJob, MapWay
 from unskew._spark.planning.plan import WayForecast, weighed_lines
 from unskew._spark.planning.row_costs import RowCosts, measured_costs
 from unskew._spark.planning.side_jobs import beside, budget
@@ -109,7 +109,7 @@ class MapQuestion:
         way = moves if self.always or moves.seconds < GAIN * stay.seconds else stay
         others = ", ".join(f"{each.name} {each.seconds:.1f} s" for each in ways if each is not way)
         why = f"{way.seconds:.1f} s expected ({others}), {told}"
-        return MapPlan(way, why, tuple(ways), costs, measured.total / slots / LINES[-1])
+        return MapPlan(way, why, tuple(ways), costs, measured.total / slots / LINE)
 
     def _in_seconds(self, costs: RowCosts) -> tuple[RowCosts, str]:
         if isinstance(self.unit, CostCurve):

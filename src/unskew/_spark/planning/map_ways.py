@@ -2,9 +2,9 @@
 
 Spark starts tasks in the order of their partitions. So the costliest rows get tasks of their own,
 ahead of all others, in falling order; the next costly ones are packed into chunks of equal load,
-and the many others are dealt over these, or stay on their input partitions. How many rows go alone
-and how many chunks there are is tried out: the end of the last task follows from the costs of the
-costliest rows and the sum of the others.
+and the many others are dealt over these, or stay on their input partitions. What is alone and how
+many tasks there are at least does not depend on the estimates: in a few large tasks, which look as
+good on paper, a row that takes twice as long as expected has nothing to make up for it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from unskew._spark.planning.row_costs import RowCosts
 
 KNOWN = 8
 """Of the costliest rows so many for each slot are known one by one."""
-LINES = (2, 4, 8)
+LINE = 8
 """A row is heavy above such a part of a slot's share of all work."""
-CHUNKS = (2, 4, 8)
-"""Chunks of light rows for each slot: more than one, since costs are estimates."""
+CHUNKS = (4, 8)
+"""Chunks of light rows for each slot; light rows stay on at least as many partitions."""
 PLAIN = (4, 16)
 """Partitions for each slot, as users ask for them who know nothing of costs."""
 AS_IS = "as is"
@@ -64,7 +64,7 @@ class MapJob:
 
     def ways(self) -> list[MapWay]:
         """All ways, the quickest first; of those by cost only the best."""
-        best = min(self._by_cost(), key=lambda way: way.seconds)
+        best = min(self.by_cost(), key=lambda way: way.seconds)
         plain = [self._dealt(more) for more in PLAIN]
         return sorted([self.as_is(), *plain, best], key=lambda way: way.seconds)
 
@@ -72,18 +72,16 @@ class MapJob:
         """Plain Spark."""
         return self._way(AS_IS, self._in_place(0))
 
-    def _by_cost(self) -> Iterator[MapWay]:
-        """Heavy rows ahead, for several meanings of heavy and numbers of chunks."""
-        share = self.costs.total / self.machine.slots
-        counts = {int((self.costs.top > share / line).sum()) for line in LINES}
-        for heavy in sorted(counts):
-            ahead = self.costs.top[:heavy]
-            if heavy and self.repeats:
-                yield self._way(HEAVY_FIRST, np.append(ahead, self._in_place(heavy)), heavy)
-            for more in CHUNKS:
-                chunks = more * self.machine.slots
-                _, loads = packed(self.costs.top[heavy:], self.costs.rest, chunks)
-                yield self._way(HEAVY_FIRST, np.append(ahead, loads), heavy, chunks)
+    def by_cost(self) -> Iterator[MapWay]:
+        """Heavy rows ahead; the others stay where they are, or go to some number of chunks."""
+        slots = self.machine.slots
+        heavy = int((self.costs.top > self.costs.total / slots / LINE).sum())
+        ahead, light = self.costs.top[:heavy], self.costs.top[heavy:]
+        if heavy and self.repeats and self.partitions >= min(CHUNKS) * slots:
+            yield self._way(HEAVY_FIRST, np.append(ahead, self._in_place(heavy)), heavy)
+        for more in CHUNKS:
+            _, loads = packed(light, self.costs.rest, more * slots)
+            yield self._way(HEAVY_FIRST, np.append(ahead, loads), heavy, more * slots)
 
     def _dealt(self, more: int) -> MapWay:
         """Rows dealt over so many partitions a slot, whatever they cost: the mean of some deals."""
