@@ -42,12 +42,12 @@ class CostFigures:
         return sorted(self.expected, key=lambda name: np.mean(self.expected[name]))[:count]
 
     def measurements(self) -> Iterator[Measurement]:
-        """Every way beside the bounds, and ours beside the best plain way; of whole deals only."""
+        """Every way beside the bounds, and ours beside the best plain way.
+
+        Of whole deals only, or of the ways that were run if the first one was cut short.
+        """
         ours = [name for name in (OURS, REMEMBERED, OFF) if name in self.times]
-        deals = min((len(self.times[name]) for name in ours), default=0)
-        if not deals:
-            return
-        best = self._best_plain(deals)
+        deals = min((len(self.times[name]) for name in ours), default=0) or 1
         job = f"{self.case.name}, {self.slots} slots, {self.seconds:g} s"
         what = f"{job}, {deals} deals" if deals > 1 else f"{job}, one deal"
         for name, each in self.times.items():
@@ -58,9 +58,10 @@ class CostFigures:
                 seconds = self._mean(each, deals)
                 shown = f"{what}: {name}, by list scheduling"
                 yield Measurement(shown, seconds, seconds / self.oracle, "the oracle", None)
-        plain = self._mean(self.times[best], deals)
-        for name in ours:
-            seconds, target = self._mean(self.times[name], deals), self._target(name, plain)
+        best = self._best_plain(deals)
+        for name in ours if best else []:
+            seconds, plain = (self._mean(self.times[each], deals) for each in (name, best))
+            target = self._target(name, plain)
             against = f"the best plain way, {best}"
             yield Measurement(f"{what}: {name}", seconds, seconds / plain, against, target)
 
@@ -79,7 +80,7 @@ class CostFigures:
     def _best_plain(self, deals: int) -> str:
         """Of the ways that were run in all of so many deals."""
         plain = [name for name in self.expected if len(self.times.get(name, ())) >= deals]
-        return min(plain, key=lambda name: self._mean(self.times[name], deals))
+        return min(plain, key=lambda name: self._mean(self.times[name], deals), default="")
 
     def _mean(self, seconds: list[float], deals: int) -> float:
         return float(np.mean(seconds[:deals]))

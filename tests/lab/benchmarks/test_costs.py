@@ -64,12 +64,13 @@ def test_no_target_is_above_what_is_possible():
     assert figures("equal costs", 30.0, times)[OURS, "the best plain way, 1 x"].target == 1.03
 
 
-def test_only_whole_deals_count():
+def test_only_whole_deals_count_behind_the_first():
     times = {"1 x": [50.0, 1.0], "4 x": [60.0, 1.0], OURS: [40.0, 1.0], REMEMBERED: [40.0]}
     found = figures(HEAVY, 30.0, times)
     assert {row.seconds for row in found.values()} == {40.0, 50.0, 60.0}
     assert all(", one deal: " in row.name for row in found.values())
-    assert figures(HEAVY, 30.0, {"1 x": [50.0]}) == {}
+    assert figures(HEAVY, 30.0, {"1 x": [50.0]})["1 x", "the oracle"].seconds == 50
+    assert figures(HEAVY, 30.0, {"1 x": [50.0], OURS: [40.0]})[OURS, "the oracle"].seconds == 40
 
 
 @pytest.mark.spark
