@@ -155,8 +155,9 @@ class CostJob:
 
         # With all columns: Spark deals rows by what is in them.
         dealt = self.parted(rows, more).select(F.spark_partition_id().alias("task"), "*")
-        found = dealt.toPandas()
-        return np.bincount(found["task"], found["cost"], more * self.slots)
+        found: Any = dealt.toPandas()
+        loads = np.bincount(found["task"], found["cost"], more * self.slots)
+        return loads.astype(np.float64)
 
     def parted(self, rows: DataFrame, more: int) -> DataFrame:
         """The rows on so many partitions a slot."""
