@@ -154,7 +154,7 @@ def shuffle_tables(monkeypatch, seed: int) -> None:
     draw = np.random.default_rng(seed)
 
     def plan(self, table, workers):
-        statistics = self.statistics()
+        statistics = self.statistics(table)
         if statistics is None or (draw.random() < 0.5 and table.workers == workers):
             return None
         chosen = statistics.keys[draw.random(statistics.size) < 0.5]

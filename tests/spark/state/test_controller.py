@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from unskew._spark.frames.files import DamagedFileError
+from unskew._spark.stateful import reports
 from unskew._spark.stateful.commits import Commit, CommitLog
 from unskew._spark.stateful.controller import (
     MOVE,
@@ -120,18 +121,66 @@ def test_intervals_sum_costs_and_the_window_keeps_state():
     control = controller(interval=2)
     assert not control.learn([report([1, 2], [5, 5], [100, 200])])
     assert control.learn([report([2, 3], [1, 1], [210, 300])])
-    known = control.statistics()
+    known = control.statistics(RoutingTable(2))
     assert known.keys.tolist() == [1, 2, 3]
     assert known.cost.tolist() == [5.0, 6.0, 1.0]
     assert known.memory.tolist() == [100.0, 210.0, 300.0]
     for _ in range(2):
         control.learn([report([3], [4], [310])])
-    known = control.statistics()
+    known = control.statistics(RoutingTable(2))
     assert known.cost.tolist() == [0.0, 0.0, 8.0]
     assert known.memory.tolist() == [100.0, 210.0, 310.0]
     for _ in range(2):
         control.learn([])
-    assert control.statistics().keys.tolist() == [3]
+    assert control.statistics(RoutingTable(2)).keys.tolist() == [3]
+
+
+def test_state_of_keys_without_rows_stays_where_the_table_has_it():
+    """Out of the window an entry would go, and with it the state, home: no plan weighed that."""
+    control = controller(window=1)
+    control.learn([report(KEYS, [10] * 8)])
+    plan = control.plan(RoutingTable(2), 2)
+    assert plan.table.keys.size == 4
+    gone = int(plan.table.keys[0])  # its state is deleted, so that nothing would move
+    control.learn([report([gone, *range(11, 19)], [1, *[10] * 8], [0, *[5] * 8])])
+    control.forecast_imbalance = None  # that other keys are hot now is not its fault
+    again = control.plan(plan.table, 2)
+    control.learn([report(range(11, 19), [10] * 8)])
+    control = _restored(control)
+    third = control.plan(plan.table, 2)
+    for later in (again, third):
+        still = set(plan.table.keys.tolist()) - {gone}
+        assert still <= set(later.table.keys.tolist())
+        assert not still & set(later.migration.keys.tolist())
+    assert gone not in third.table.keys.tolist()
+    # With another number of workers their state may have to move, and is counted.
+    fewer = control.plan(plan.table, 1)
+    assert still <= set(fewer.migration.keys.tolist())
+
+
+def _restored(control):
+    other = controller(window=control.window)
+    other.restore(json.loads(json.dumps(control.to_json())))
+    return other
+
+
+def test_keys_are_listed_by_rows_or_by_seconds(monkeypatch):
+    """Cost may be in rows: a key of many cheap rows must not be summed away."""
+    monkeypatch.setattr(reports, "MOST_KEYS", 2)
+    touched = Touched([1, 2, 3], [1, 2, 3], [900, 50, 50], [0.01, 0.5, 0.02])
+    found = WorkerReport.of(0, touched, np.ones(3, dtype=np.int64))
+    assert found.hashes.tolist() == [1, 2]
+    assert found.totals.unlisted_rows == 50
+
+
+def test_a_planner_may_plan_on_compact_statistics():
+    """Keys that cost and hold the same are one record, and each of them is placed."""
+    keys = np.arange(1, 401, dtype=np.int64)
+    control = controller(planner=Mixed(theta=0.1, r=3))
+    control.learn([report(keys, [10] * 400)])
+    plan = control.plan(RoutingTable(2), 2)
+    assert plan.table.keys.size == plan.migration.keys.size >= 180
+    assert plan.loads.max() <= 1.1 * 2000
 
 
 def test_memory_survives_a_commit():
@@ -141,7 +190,7 @@ def test_memory_survives_a_commit():
     other.restore(json.loads(json.dumps(control.to_json())))
     for name in ("keys", "cost", "memory"):
         np.testing.assert_array_equal(
-            getattr(other.statistics(), name), getattr(control.statistics(), name)
+            getattr(other.statistics(RoutingTable(2)), name), getattr(control.statistics(RoutingTable(2)), name)
         )
 
 

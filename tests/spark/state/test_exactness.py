@@ -52,7 +52,7 @@ def test_a_key_deleted_away_from_home_stays_deleted_when_it_comes_back(spark, tm
         rows = [(row, "a", 1, None)]
         run(driver.frame(rows), number)
         reference.batch(rows)
-        hashes = run.controller.statistics().keys
+        hashes = run.controller.statistics(run.table).keys
         home = int(run.table.fallback.router().route(hashes)[0])
         owner = 1 - home if number < 2 else home
         table = RoutingTable(2, hashes, np.array([owner], np.int32), run.table.fallback)

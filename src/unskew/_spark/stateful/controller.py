@@ -84,7 +84,8 @@ class Controller:
     """Collects statistics over an interval, checks the balance, and calls the planner if it is off.
 
     The cost of a key is that of the last interval; its state counts as long as it was touched in
-    the last `window` intervals. A plan must lower the highest load by half of `theta` times the
+    the last `window` intervals, and beyond that while a table names the key: without its entry the
+    state would move home, which no plan had asked for or weighed. A plan must lower the highest load by half of `theta` times the
     mean, or its moves are not worth it: where one key is heavier than a worker's share, the
     balance is off for good. Costs also vary by themselves: a plan must forecast a larger gain than
     the smallest error of the last few forecasts. And the time that it saves in the next `payback`
@@ -106,6 +107,8 @@ class Controller:
     """The forecast errors of the last plans."""
     slowness: float = 1.0
     """The time of the last moves relative to what was expected of them."""
+    idle: dict[int, float] = dataclasses.field(default_factory=dict)
+    """The state of keys that were last touched before the window."""
 
     def learn(self, reports: Sequence[WorkerReport]) -> bool:
         """Add the reports of a batch; True if it ends an interval."""
@@ -115,7 +118,10 @@ class Controller:
             return False
         together = [report for batch in self.pending for report in batch]
         self.pending = []
-        self.intervals = [*self.intervals, Interval.of(together, self.cost)][-self.window :]
+        intervals = [*self.intervals, Interval.of(together, self.cost)]
+        for past in intervals[: -self.window]:
+            self.idle.update(zip(past.keys.tolist(), past.memory.tolist(), strict=True))
+        self.intervals = intervals[-self.window :]
         return True
 
     def _learn_moves(self, reports: Sequence[WorkerReport]) -> None:
@@ -129,7 +135,7 @@ class Controller:
 
     def plan(self, table: RoutingTable, workers: int) -> Rebalance | None:
         """A better table, or None to keep `table`."""
-        statistics = self.statistics()
+        statistics = self.statistics(table)
         if self.planner is None or statistics is None or statistics.total_cost <= 0:
             return None
         same_workers = table.workers == workers
@@ -148,6 +154,12 @@ class Controller:
         self.forecast_imbalance = max_over_mean(plan.loads) - 1
         return plan
 
+    def _forget_idle(self, table: RoutingTable) -> None:
+        """Leave only keys that `table` names, have state, and are not in the window."""
+        recent = {key for each in self.intervals for key in each.keys.tolist()}
+        named = set(table.keys.tolist()) - recent
+        self.idle = {key: size for key, size in self.idle.items() if key in named and size > 0}
+
     def _pays(self, plan: Rebalance) -> bool:
         saved = float(plan.loads_before.max() - plan.loads.max())
         if saved <= max(self.theta / 2, min(self.forecast_errors, default=0.0)) * plan.mean:
@@ -158,22 +170,26 @@ class Controller:
         takes = self.slowness * _expected(plan.migration.keys.size)
         return saved / self.interval * self.payback > takes
 
-    def statistics(self) -> KeyStatistics | None:
+    def statistics(self, table: RoutingTable) -> KeyStatistics | None:
         """The statistics that planners get."""
         if not self.intervals:
             return None
+        self._forget_idle(table)
         last = self.intervals[-1]
-        keys = np.concatenate([each.keys for each in reversed(self.intervals)])
-        memory = np.concatenate([each.memory for each in reversed(self.intervals)])
+        idle = np.array(list(self.idle), dtype=np.uint64)
+        sizes = np.array(list(self.idle.values()), dtype=np.float64)
+        keys = np.concatenate([*(each.keys for each in reversed(self.intervals)), idle])
+        memory = np.concatenate([*(each.memory for each in reversed(self.intervals)), sizes])
         keys, first = np.unique(keys, return_index=True)
         cost = np.zeros(keys.size)
         cost[np.searchsorted(keys, last.keys)] = last.cost
         return KeyStatistics.of(keys, cost, memory[first], cost, unlisted=last.unlisted)
 
     def to_json(self) -> dict[str, Any]:
-        """The intervals of the window, as a commit carries them."""
+        """The intervals of the window and the idle keys, as a commit carries them."""
         count = REMEMBERED // self.window
         return {
+            "idle": [[str(key), size] for key, size in self.idle.items()],
             "intervals": [
                 {
                     "keys": _packed(each.keys, np.uint64),
@@ -189,6 +205,7 @@ class Controller:
     def restore(self, memory: dict[str, Any]) -> None:
         """Restore what `to_json` gave; an unfinished interval starts over."""
         self.pending = []
+        self.idle = {int(key): float(size) for key, size in memory.get("idle", [])}
         self.intervals = [
             Interval(
                 _unpacked(each["keys"], np.uint64),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from unskew.partitioners import RoutingTable
 
 MOST_KEYS = 4096
-"""Keys that a worker lists at most, the costliest; the others are summed."""
+"""Keys that a worker lists at most, those with most seconds or rows; the others are summed."""
 
 
 class Written(NamedTuple):
@@ -77,10 +77,10 @@ class WorkerReport:
     def of(
         cls, worker: int, touched: Touched, memory: NDArray[np.int64], **totals: Any
     ) -> WorkerReport:
-        """List the costliest keys, all of them if they are few."""
+        """List the keys with most seconds or most rows, all of them if they are few."""
         hashes, rows = (np.array(each, dtype=np.int64) for each in (touched.hashes, touched.rows))
         seconds = np.array(touched.seconds, dtype=np.float64)
-        listed = np.sort(np.argsort(-seconds, kind="stable")[:MOST_KEYS])
+        listed = np.sort(np.argsort(-_weights(rows, seconds), kind="stable")[:MOST_KEYS])
         summed = WorkerTotals(
             worker,
             rows=int(rows.sum()),
@@ -163,6 +163,13 @@ def progress_of(
             {key: float(rows if cost == "rows" else spent) for key, rows, spent in hot}
         ),
     )
+
+
+def _weights(rows: NDArray[np.int64], seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The larger of a key's shares: whether cost is in seconds or rows, the driver decides."""
+    shares = (each / max(float(each.sum()), 1e-300) for each in (rows, seconds))
+    weights: NDArray[np.float64] = np.maximum(*shares)
+    return weights
 
 
 def _hot_keys(
