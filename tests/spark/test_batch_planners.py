@@ -39,6 +39,14 @@ def test_level_workers_keep_theirs():
     np.testing.assert_array_equal(workers.memory.owners, before)
 
 
+def test_who_counts_as_busy_is_a_setting():
+    for tolerance, moves in ((0.5, False), (0.02, True)):
+        workers = VirtualWorkers.of(4, tolerance)
+        before = workers.memory.owners.copy()
+        workers.learn(took([1.2, 1.0, 1.0, 1.0]), never)
+        assert np.array_equal(workers.memory.owners, before) is not moves
+
+
 def test_the_next_batch_goes_by_what_was_learned():
     workers = VirtualWorkers.of(2)
     workers.learn(took([3.0, 1.0]), never)

@@ -109,8 +109,7 @@ def test_replanned_takes_every_setting_of_consistent_grouping(stream, tmp_path):
                 for name, value in example.given.items():
                     assert np.array_equal(getattr(planned(**way), name), value)
     assert planned(scheme="cg", workers=4, virtual=7).owners.size == 28
-    with pytest.raises(ParameterError, match="by auto, planned-split or cg"):
-        planned(scheme=PartialKey(4))
+    assert planned(scheme="pkg", choices=3, workers=4) == PartialKey(4, choices=3)
 
 
 def test_names_and_partitioners_say_the_same(rows):

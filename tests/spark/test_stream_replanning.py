@@ -12,6 +12,7 @@ from tests.spark.test_aggregation import PYTHON, check_against_each_group
 import unskew
 from unskew._spark.streaming.replan import partial_store, planners, trial
 from unskew.errors import InputError, ParameterError, StateError, UnskewError
+from unskew.partitioners import PartialKey
 
 pytestmark = pytest.mark.spark
 
@@ -91,12 +92,30 @@ def test_auto_tries_all_strategies_and_every_row_counts_once(spark, tmp_path, mo
     assert sum(sum(record.loads) for record in merged.heard) == 160
 
 
+@pytest.mark.classic("replanned refuses Spark Connect: its plan is the driver's")
+@pytest.mark.parametrize(
+    ("scheme", "most"), [("kg", 1), ("sg", 3), (PartialKey(3), 2), ("two-random-choices", 3)]
+)
+def test_a_scheme_stays_as_it_is_and_every_row_counts_once(spark, tmp_path, scheme, most):
+    rows = [tuple(row) for row in awkward(spark, 160).collect()]
+    write_batches(spark, tmp_path / "in", SCHEMA, [rows[:90], rows[90:]])
+    wish = {"workers": None} if not isinstance(scheme, str) else {}
+    merged = _stream_of(spark, tmp_path, scheme=scheme, **wish)(tmp_path / "store")
+    run(merged, tmp_path)
+    read = spark.read.schema(spark.createDataFrame([], SCHEMA).schema)
+    read = read.parquet(str(tmp_path / "in"))
+    check_against_each_group(read, merged.result(), ["word"])
+    assert merged.planner.pinned
+    first, keys = merged.heard[0], {row[1] for row in rows[:90]}
+    assert len(keys) <= first.replicas <= most * len(keys)
+
+
 def _stream_of(spark, folder, **wish):
     def stream_of(store):
         schema = spark.createDataFrame([], SCHEMA).schema
         stream = read_batches(spark, folder / "in", schema)
         heard: list[unskew.streaming.BatchProgress] = []
-        grouped = unskew.streaming.groupBy(stream, "word", workers=3, **wish)
+        grouped = unskew.streaming.groupBy(stream, "word", **{"workers": 3} | wish)
         merged = grouped.replanned(str(store), feeds=[heard.append], **PYTHON)
         return _Heard(merged, heard)
 
@@ -120,8 +139,19 @@ def test_what_cannot_be_kept_in_parts_is_refused(spark, tmp_path):
     stream = read_batches(spark, tmp_path / "in", schema)
     with pytest.raises(ParameterError, match="no partial results to store"):
         unskew.streaming.groupBy(stream, "word").replanned("store", F.sum("id"))
-    with pytest.raises(ParameterError, match="its own plan"):
-        unskew.streaming.groupBy(stream, "word", scheme="pkg").replanned("store", n=unskew.count())
+    with pytest.raises(ParameterError, match="cannot count keys in advance, as offline-greedy"):
+        unskew.streaming.groupBy(stream, "word", scheme="offline-greedy").replanned(
+            "store", n=unskew.count()
+        )
+    with pytest.raises(ParameterError, match="takes no plan of earlier rows"):
+        unskew.streaming.groupBy(stream, "word", history=awkward(spark, 20)).replanned(
+            "store", n=unskew.count()
+        )
+    for scheme, tolerance, why in (("pkg", 0.1, "only cg asks"), ("cg", -1, "below 0")):
+        with pytest.raises(ParameterError, match=why):
+            unskew.streaming.groupBy(stream, "word", scheme=scheme).replanned(
+                "store", tolerance=tolerance, n=unskew.count()
+            )
     with pytest.raises(UnskewError, match="sum"):
         unskew.streaming.groupBy(stream, "word").replanned("store", n=unskew.sum("pair"))
     empty = unskew.streaming.groupBy(stream, "word").replanned(

@@ -190,7 +190,8 @@ def test_memory_survives_a_commit():
     other.restore(json.loads(json.dumps(control.to_json())))
     for name in ("keys", "cost", "memory"):
         np.testing.assert_array_equal(
-            getattr(other.statistics(RoutingTable(2)), name), getattr(control.statistics(RoutingTable(2)), name)
+            getattr(other.statistics(RoutingTable(2)), name),
+            getattr(control.statistics(RoutingTable(2)), name),
         )
 
 

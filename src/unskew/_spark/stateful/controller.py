@@ -85,12 +85,13 @@ class Controller:
 
     The cost of a key is that of the last interval; its state counts as long as it was touched in
     the last `window` intervals, and beyond that while a table names the key: without its entry the
-    state would move home, which no plan had asked for or weighed. A plan must lower the highest load by half of `theta` times the
-    mean, or its moves are not worth it: where one key is heavier than a worker's share, the
-    balance is off for good. Costs also vary by themselves: a plan must forecast a larger gain than
-    the smallest error of the last few forecasts. And the time that it saves in the next `payback`
-    batches must be more than what the moves themselves take: as long as the last ones, compared
-    with what was expected of them. That is forgotten in time, or one slow move would be the last.
+    state would move home, which no plan had asked for or weighed. A plan must lower the highest
+    load by half of `theta` times the mean, or its moves are not worth it: where one key is heavier
+    than a worker's share, the balance is off for good. Costs also vary by themselves: a plan must
+    forecast a larger gain than the smallest error of the last few forecasts. And the time that it
+    saves in the next `payback` batches must be more than what the moves themselves take: as long as
+    the last ones, compared with what was expected of them. That is forgotten in time, or one slow
+    move would be the last.
     """
 
     planner: Rebalancer | None
@@ -199,7 +200,7 @@ class Controller:
                     "seconds": each.seconds,
                 }
                 for each in (interval.largest(count) for interval in self.intervals)
-            ]
+            ],
         }
 
     def restore(self, memory: dict[str, Any]) -> None:

@@ -123,15 +123,23 @@ class GroupedStream:
         return parts.groupBy(*map(column, self.key)).agg(*merge)
 
     def replanned(
-        self, store: str, *columns: Aggregate, feeds: Sequence[Feed] = (), **named: Aggregate
+        self,
+        store: str,
+        *columns: Aggregate,
+        feeds: Sequence[Feed] = (),
+        tolerance: float | None = None,
+        **named: Aggregate,
     ) -> ReplannedStream:
         """Aggregate with a plan that changes: each batch is routed by what the last one held.
 
         This is batch code in `foreachBatch`, not one streaming plan: the merged result is kept in
         `store`, a folder, exactly once. Start `.writeStream`, read `.result()`. `feeds` get the
-        record of each batch.
+        record of each batch. `tolerance` is for "cg": how far above the mean of all workers' times
+        a worker may be before it counts as busy, 0.05 unless given; its slot is the micro-batch.
         """
-        return replanned_stream(self.rows, self.key, self.request, store, columns, named, feeds)
+        return replanned_stream(
+            self.rows, self.key, self.request, store, columns, named, feeds, tolerance
+        )
 
     def explain(self, *columns: Column | Aggregate, **named: Column | Aggregate) -> None:
         """Print how `agg` with these arguments would run, and why."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from unskew._spark.planning.stream_request import LEARNING
+from unskew._spark.routing.route import Route
 from unskew._spark.streaming.replan.partial_store import BatchKeys
 from unskew.kernels.planned import Weights
 from unskew.partitioners import AdaptiveSplit, ConsistentGrouping, Partitioner, PlannedSplit
@@ -22,7 +23,7 @@ VIRTUAL = 100
 """Virtual workers for each worker: a hundredth of its work is what moves at a time."""
 
 TOLERATED = 0.05
-"""How far above the mean a worker's time may be before the worker counts as busy."""
+"""How far above the mean a worker's time may be before the worker counts as busy, unless asked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +63,31 @@ class BatchPlanner(Protocol):
     def learn(self, outcome: BatchOutcome, counts: Callable[[], BatchKeys]) -> None:
         """Learn from a batch; `counts` reads how many rows its keys had."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRoute:
+    """The same scheme in every batch, each worker on its own machine: to compare with."""
+
+    route: Route
+    pinned: bool = field(default=True, init=False)
+
+    @property
+    def workers(self) -> int:
+        """How many there are."""
+        return self.route.workers
+
+    @property
+    def table_size(self) -> int:
+        """0: nothing is planned."""
+        return 0
+
+    def partitioner(self) -> Partitioner:
+        """The scheme."""
+        return self.route.partitioner
+
+    def learn(self, outcome: BatchOutcome, counts: Callable[[], BatchKeys]) -> None:
+        """Nothing is learned."""
 
 
 @dataclass(slots=True)
@@ -106,20 +132,22 @@ class VirtualWorkers:
 
     scheme: ConsistentGrouping
     memory: ConsistentGroupingRouter
+    tolerance: float = TOLERATED
+    """How far above the mean a worker's time may be before the worker counts as busy."""
     pinned: bool = field(default=True, init=False)
 
     @classmethod
-    def of(cls, workers: int, **settings: Any) -> VirtualWorkers:
+    def of(cls, workers: int, tolerance: float = TOLERATED, **settings: Any) -> VirtualWorkers:
         """Start with equally many virtual workers each, unless the settings say otherwise."""
         # Owners that are given belong to the scheme's own number of virtual workers.
         virtual = 0 if "owners" in settings else VIRTUAL
         settings = {"virtual": virtual, "eager": False, **settings}
-        return cls.going_on(ConsistentGrouping(workers, **settings))
+        return cls.going_on(ConsistentGrouping(workers, **settings), tolerance)
 
     @classmethod
-    def going_on(cls, scheme: ConsistentGrouping) -> VirtualWorkers:
+    def going_on(cls, scheme: ConsistentGrouping, tolerance: float = TOLERATED) -> VirtualWorkers:
         """Start with the virtual workers of `scheme`."""
-        return cls(scheme, scheme.router())
+        return cls(scheme, scheme.router(), tolerance)
 
     def go_on(self, owners: Sequence[int]) -> None:
         """Take the map of an earlier run up, if it has as many virtual workers."""
@@ -151,15 +179,15 @@ class VirtualWorkers:
         each = np.where(seconds > 0, seconds, seconds.mean()) / np.maximum(owned, 1)
         for _ in range(self.memory.owners.size):
             owned = np.bincount(self.memory.owners, minlength=self.workers)
-            report = _signals(each * owned)
+            report = _signals(each * owned, self.tolerance)
             if not report.busy.size:
                 return
             self.memory.learn(report)
 
 
-def _signals(times: Weights) -> WorkerReport:
+def _signals(times: Weights, tolerance: float) -> WorkerReport:
     """Signals of the slowest worker, if it is far above the mean, and of the fastest."""
     busy, idle = np.array([[times.argmax()], [times.argmin()]], dtype=np.int32)
-    if times.max() <= times.mean() * (1 + TOLERATED):
+    if times.max() <= times.mean() * (1 + tolerance):
         return WorkerReport()
     return WorkerReport(busy=busy, idle=idle)

@@ -26,6 +26,7 @@ from unskew._spark.frames.keys import KeyColumns
 from unskew._spark.monitoring.feeds import Feed, log_feed
 from unskew._spark.monitoring.listener import figures_of, seconds_of
 from unskew._spark.monitoring.progress import BatchProgress
+from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.side_jobs import observed
 from unskew._spark.planning.stream_request import StreamRequest
 from unskew._spark.routing.route import Route
@@ -33,8 +34,10 @@ from unskew._spark.routing.slots import Pins, pinned_shuffle_conf
 from unskew._spark.streaming.partials import Folded, Partials
 from unskew._spark.streaming.replan.partial_store import PartialStore
 from unskew._spark.streaming.replan.planners import (
+    TOLERATED,
     BatchOutcome,
     BatchPlanner,
+    FixedRoute,
     SplitPlanner,
     VirtualWorkers,
 )
@@ -42,6 +45,7 @@ from unskew._spark.streaming.replan.store_commits import StoreCommit
 from unskew._spark.streaming.replan.trial import BestOfTrials
 from unskew._spark.streaming.state_store_merge import state_partials
 from unskew.aggregates import Aggregate
+from unskew.checking import check_number
 from unskew.errors import ParameterError
 from unskew.partitioners import ConsistentGrouping, PlannedSplit
 
@@ -59,7 +63,8 @@ class ReplannedStream:
     the times of the workers, keeps each on its machine, and goes on from the map of virtual
     workers that the store has after a restart. "auto" is a planned split until workers
     prove unequal in two batches running; then it tries both, and a planned split on more workers
-    than slots, and keeps what takes least.
+    than slots, and keeps what takes least. Any other scheme stays as it is, each worker on its own
+    machine.
 
     When: partial results are costly, keys change slowly, and replicas matter; consistent grouping
         where machines differ in speed. Not where results must leave the state by a watermark:
@@ -121,6 +126,8 @@ class ReplannedStream:
 
     def route(self) -> Route:
         """The route of the next batch."""
+        if isinstance(self.planner, FixedRoute):
+            return self.planner.route
         return Route.of(self.planner.partitioner(), "online")
 
     def _owners(self, before: StoreCommit | None) -> tuple[int, ...]:
@@ -172,6 +179,7 @@ def replanned_stream(
     columns: Sequence[Aggregate],
     named: Mapping[str, Aggregate],
     feeds: Sequence[Feed],
+    tolerance: float | None = None,
 ) -> ReplannedStream:
     """Check all arguments before a query starts."""
     if is_remote():
@@ -179,7 +187,7 @@ def replanned_stream(
             "replanned keeps its plan in the driver, and Spark Connect runs the code of a batch "
             "elsewhere; use agg, whose routers learn online, or a classic session"
         )
-    planner = _planner(request)
+    planner = _planner(request, tolerance)
     plan = AggregationPlan.of(rows, key, columns, named)
     if plan.has_columns:
         raise ParameterError(
@@ -190,18 +198,34 @@ def replanned_stream(
     return ReplannedStream(plan, planner, store, (log_feed, *feeds))
 
 
-def _planner(request: StreamRequest) -> BatchPlanner:
+def _planner(request: StreamRequest, tolerance: float | None) -> BatchPlanner:
     scheme = request.scheme
     if isinstance(scheme, ConsistentGrouping):
+        tolerated = TOLERATED if tolerance is None else tolerance
+        check_number("tolerance", tolerated)
+        if tolerated < 0:
+            raise ParameterError(f"tolerance={tolerance} is below 0; 0.05 allows 5 % over the mean")
         if isinstance(request.request.given["scheme"], str):
-            return VirtualWorkers.of(request.workers, **request.settings)
-        return VirtualWorkers.going_on(scheme)
-    if scheme not in _PLANNERS or request.history is not None:
+            return VirtualWorkers.of(request.workers, tolerated, **request.settings)
+        return VirtualWorkers.going_on(scheme, tolerated)
+    if tolerance is not None:
         raise ParameterError(
-            f"replanned makes its own plan, by {', '.join(_PLANNERS)} or "
-            f"{ConsistentGrouping.scheme}; remove scheme= and history="
+            f"tolerance={tolerance} says when a worker counts as busy, which only "
+            f'{ConsistentGrouping.scheme} asks; remove it, or give scheme="cg"'
         )
-    return _PLANNERS[str(scheme)](request.workers)
+    if request.history is not None or isinstance(scheme, Plan):
+        raise ParameterError(
+            "replanned takes no plan of earlier rows: it makes its own between batches, or keeps "
+            "to a scheme; remove history= or the plan"
+        )
+    if not isinstance(scheme, str):
+        return FixedRoute(request.decide().route)
+    if scheme not in _PLANNERS:
+        raise ParameterError(
+            f"replanned cannot count keys in advance, as {scheme} asks; its own plans are "
+            f"{', '.join(_PLANNERS)} and {ConsistentGrouping.scheme}"
+        )
+    return _PLANNERS[scheme](request.workers)
 
 
 _PLANNERS: dict[str, Callable[[int], BatchPlanner]] = {
