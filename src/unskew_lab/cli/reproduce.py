@@ -38,6 +38,12 @@ OnCluster = Annotated[
     bool,
     typer.Option("--cluster", help="Reproduce the cluster figures, on a local standalone cluster."),
 ]
+Kafka = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --cluster: a folder of jars (broker/, connector/); streams are topics."
+    ),
+]
 Jobs = Annotated[
     int | None, typer.Option(help="Measurements at a time; one per core if not given.")
 ]
@@ -52,6 +58,7 @@ def reproduce(
     seed: Seed = 42,
     jobs: Jobs = None,
     cluster: OnCluster = False,
+    kafka: Kafka = None,
     as_json: Json = False,
 ) -> None:
     """Measure a paper's claims and say which hold.
@@ -69,6 +76,8 @@ def reproduce(
         check_extra("pyspark", "lab")
     if paper not in papers:
         raise UnknownNameError("paper", paper, papers)
+    if kafka is not None:
+        _check_kafka(kafka, cluster)
     if data is not None and not list(data.glob("*.parquet")):
         raise InputError(f"no Parquet files in {data}; give a folder of streams, or remove --data")
     chosen = papers[paper]
@@ -79,7 +88,7 @@ def reproduce(
     check_out_folder(out, "--out")
     kind = f"{'-cluster' if cluster else ''}{'-quick' if quick else ''}"
     folder = out or Path("reproduced") / f"{paper}{kind}"
-    setting = Setting(quick=quick, data=data, seed=seed)
+    setting = Setting(quick=quick, data=data, seed=seed, kafka=kafka)
     with figure_bar(shown=not as_json) as progress:
         if cluster:
             results = reproduce_on_cluster(chosen, setting, folder, figure, progress)
@@ -93,3 +102,13 @@ def reproduce(
     console.print(f"{summary(results)}. Tables and pictures are in {folder}/")
     if not can_draw():
         console.print(f"No pictures: {MissingExtraError('matplotlib', 'lab')}", markup=False)
+
+
+def _check_kafka(jars: Path, cluster: bool) -> None:
+    if not cluster:
+        raise ParameterError("--kafka is for the figures of --cluster; add it, or remove --kafka")
+    for part in ("broker", "connector"):
+        if not list((jars / part).glob("*.jar")):
+            raise InputError(
+                f"no jars in {jars / part}; python -m tests.kafka.jars {jars} fetches them"
+            )

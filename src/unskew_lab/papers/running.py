@@ -31,6 +31,8 @@ class FigureResult:
 
     figure: Figure
     claims: Sequence[Claim]
+    rows: Sequence[Row] = ()
+    """Of all draws, numbered if there are several."""
 
     def as_rows(self) -> list[dict[str, object]]:
         """The claims in the form that `--json` prints."""
@@ -44,10 +46,12 @@ def reproduce(
     figure: str | None = None,
     jobs: int | None = None,
     progress: Progress = lambda figure, done, cells: None,
+    keep_rows: bool = False,
 ) -> list[FigureResult]:
     """Measure `paper`, or one figure of it, and write CSV, claims and pictures below `out`.
 
-    Without the extra `plot` there are no pictures, and all the rest is the same.
+    Without the extra `plot` there are no pictures, and all the rest is the same. With `keep_rows`
+    the results have the rows of every draw too: what was timed does not come again.
     """
     figures = paper.pick(figure)
     (out / "cells").mkdir(parents=True, exist_ok=True)
@@ -64,7 +68,9 @@ def reproduce(
     if figure is None:
         streams = [path.stem for path in setting.streams()]
         result = {"paper": paper.name, "quick": setting.quick, "seed": setting.seed}
-        _write_json(out / "result.json", {**result, "streams": streams, "claims": rows})
+        kept = {each.figure.name: each.rows for each in results} if keep_rows else {}
+        content = {**result, "streams": streams, "claims": rows}
+        _write_json(out / "result.json", {**content, "rows": kept} if keep_rows else content)
     return results
 
 
@@ -113,7 +119,7 @@ class _Started:
         )
         if figure.plot is not None and can_draw():
             draw(figure.plot(median_rows(draws)), path)
-        return FigureResult(figure, with_evidence(figure, judged(figure, draws), real))
+        return FigureResult(figure, with_evidence(figure, judged(figure, draws), real), labelled)
 
 
 class _Steps:

@@ -25,13 +25,15 @@ Row = Mapping[str, Value]
 class Setting:
     """The user's settings: full or quick size, a folder of real key streams, a seed.
 
-    `draw` is the number of the hash function; each draw has a seed of its own, too.
+    `draw` is the number of the hash function; each draw has a seed of its own, too. With `kafka`,
+    a folder with the jars of a broker and of Spark's connector, streams on a cluster come from it.
     """
 
     quick: bool = False
     data: Path | None = None
     seed: int = 42
     draw: int = 0
+    kafka: Path | None = None
 
     def drawn(self, draw: int) -> Setting:
         """The same with another seed and another hash function."""
