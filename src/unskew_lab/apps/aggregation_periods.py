@@ -29,6 +29,20 @@ from unskew_lab.apps.replaying import Replay
 
 WORKER, COUNT = "worker", "n"
 
+Counting = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """How often each worker and key occurs in rows of these two columns."""
+    found = [_counts(pa.Table.from_batches([batch]), ([], "count_all")) for batch in batches]
+    if found:
+        yield from _counts(pa.concat_tables(found), (COUNT, "sum")).to_batches()
+
+
+def _counts(rows: pa.Table, how: tuple[str | list[str], str]) -> pa.Table:
+    key = rows.column_names[:2]
+    return rows.group_by(key).aggregate([how]).rename_columns([*key, COUNT])
+
 
 @dataclass
 class PeriodicCounts:
@@ -43,6 +57,8 @@ class PeriodicCounts:
     folder: str
     period: int
     """In micro-batches."""
+    work: Counting = counted
+    """What a worker does with its rows."""
     sent: dict[int, int] = field(default_factory=dict)
     """Messages to the aggregator, by period."""
     records: dict[int, BatchProgress] = field(default_factory=dict)
@@ -66,12 +82,12 @@ class PeriodicCounts:
         workers = np.arange(self.plan.workers, dtype=np.int32)
         places = RoutingTable(self.plan.workers, hash_keys(pa.array(workers)), workers)
         placed = unskew.repartition(batch, WORKER, scheme=places)
-        counters = placed.select(WORKER, self.key.name).mapInArrow(counted, self._schema)
+        counters = placed.select(WORKER, self.key.name).mapInArrow(self.work, self._schema)
         counters.write.mode("overwrite").parquet(self._kept(number))
         if (number + 1) % self.period == 0:
             self._send(batch.sparkSession, number)
-        seconds = time.perf_counter() - started
-        self.records[number] = self._record(batch.sparkSession, number, seconds)
+        times = {"seconds": time.perf_counter() - started, "ended": round(time.time(), 3)}
+        self.records[number] = self._record(batch.sparkSession, number, times)
 
     def finish(self, spark: SparkSession) -> None:
         """Send what the workers still hold at the end of the stream."""
@@ -110,13 +126,15 @@ class PeriodicCounts:
         totals.write.mode("overwrite").parquet(f"{self.folder}/totals/{now}")
         self.sent[now] = messages.count()
 
-    def _record(self, spark: SparkSession, number: int, seconds: float) -> BatchProgress:
+    def _record(
+        self, spark: SparkSession, number: int, times: Mapping[str, float]
+    ) -> BatchProgress:
         kept = spark.read.schema(self._schema).parquet(self._kept(number)).groupBy(WORKER)
         loads = np.zeros(self.plan.workers)
         pairs = 0
         for row in kept.agg(F.sum(COUNT).alias("rows"), F.count("*").alias("pairs")).collect():
             loads[row[WORKER]], pairs = row["rows"], pairs + row["pairs"]
-        return BatchProgress.of(number, loads.tolist(), seconds, replicas=pairs)
+        return BatchProgress.of(number, loads.tolist(), replicas=pairs, **times)
 
     def _kept(self, number: int) -> str:
         return f"{self.folder}/kept/{number}"
@@ -125,18 +143,6 @@ class PeriodicCounts:
     def _schema(self) -> StructType:
         worker, count = StructField(WORKER, IntegerType()), StructField(COUNT, LongType())
         return StructType([worker, self.key, count])
-
-
-def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """How often each worker and key occurs in rows of these two columns."""
-    found = [_counts(pa.Table.from_batches([batch]), ([], "count_all")) for batch in batches]
-    if found:
-        yield from _counts(pa.concat_tables(found), (COUNT, "sum")).to_batches()
-
-
-def _counts(rows: pa.Table, how: tuple[str | list[str], str]) -> pa.Table:
-    key = rows.column_names[:2]
-    return rows.group_by(key).aggregate([how]).rename_columns([*key, COUNT])
 
 
 def answer_by_periods(

@@ -86,7 +86,8 @@ def reproduce(
     if jobs is not None and jobs < 1:
         raise ParameterError(f"--jobs {jobs} is not at least 1; without it there is one per core")
     check_out_folder(out, "--out")
-    kind = f"{'-cluster' if cluster else ''}{'-quick' if quick else ''}"
+    parts = {"-cluster": cluster, "-kafka": kafka is not None, "-quick": quick}
+    kind = "".join(name for name, asked in parts.items() if asked)
     folder = out or Path("reproduced") / f"{paper}{kind}"
     setting = Setting(quick=quick, data=data, seed=seed, kafka=kafka)
     with figure_bar(shown=not as_json) as progress:

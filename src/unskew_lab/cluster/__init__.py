@@ -29,5 +29,5 @@ def reproduce_on_cluster(
 ) -> list[FigureResult]:
     """As `reproduce`, one cell at a time on a cluster that is up for as long as it takes."""
     paper.pick(figure)
-    with machines():
-        return reproduce(paper, setting, out, figure, jobs=1, progress=progress)
+    with machines(setting.kafka):
+        return reproduce(paper, setting, out, figure, jobs=1, progress=progress, keep_rows=True)

@@ -6,7 +6,7 @@ Work is emulated by sleeping, so slots need no cores of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from unskew.testing import LocalCluster
+    from unskew.testing.cluster.kafka_broker import KafkaBroker
 
 SLOTS = (2, 2, 10, 10)
 WORKERS = sum(SLOTS)
 SOURCES = 8
 SLOW = 0.3
+
+SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",
+    # For merging partial counts, which are few; a placement names its own number.
+    "spark.sql.shuffle.partitions": str(SOURCES),
+    # A worker waits for its own slot rather than take one on another machine.
+    "spark.locality.wait": "10s",
+    # Rows come from everywhere: where most of them were written must not place a task.
+    "spark.shuffle.reduceLocality.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,8 @@ class Running:
 
     cluster: LocalCluster
     spark: SparkSession
+    broker: KafkaBroker | None = None
+    """What streams come from; files if there is none."""
 
     @property
     def folder(self) -> Path:
@@ -46,27 +60,35 @@ _running: list[Running] = []
 
 
 @contextmanager
-def machines() -> Iterator[Running]:
-    """Start the cluster; `running` finds it until the block ends."""
+def machines(kafka: Path | None = None) -> Iterator[Running]:
+    """Start the cluster, and a broker if there are jars; `running` finds it until the block ends.
+
+    `kafka` is a folder with `broker` and `connector`, as `make kafka-test` fetches them.
+    """
     from pyspark.sql import SparkSession
 
     from unskew.testing import LocalCluster, Machine, stop_on_sigterm
+    from unskew.testing.cluster.kafka_broker import KafkaBroker
 
     stop_on_sigterm()
     active = SparkSession.getActiveSession()
     if active is not None:
         active.stop()  # It is not on this cluster.
-    with LocalCluster([Machine(slots) for slots in SLOTS]) as cluster:
-        settings = {
-            "spark.sql.adaptive.enabled": "false",
-            # For merging partial counts, which are few; a placement names its own number.
-            "spark.sql.shuffle.partitions": str(SOURCES),
-            # Tasks must not wait for the machine that has the data: it is all one.
-            "spark.locality.wait": "0s",
-            "spark.sql.autoBroadcastJoinThreshold": "-1",
-        }
-        with using(Running(cluster, cluster.session(settings))) as up:
-            yield up
+    with ExitStack() as stack:
+        cluster = stack.enter_context(LocalCluster([Machine(slots) for slots in SLOTS]))
+        broker = None
+        if kafka is not None:
+            place = cluster.folder / "kafka"
+            broker = stack.enter_context(KafkaBroker(kafka / "broker", place, partitions=SOURCES))
+        session = cluster.session({**SETTINGS, **session_jars(kafka)})
+        yield stack.enter_context(using(Running(cluster, session, broker)))
+
+
+def session_jars(kafka: Path | None) -> dict[str, str]:
+    """The setting by which a session has Kafka's connector."""
+    if kafka is None:
+        return {}
+    return {"spark.jars": ",".join(map(str, sorted((kafka / "connector").glob("*.jar"))))}
 
 
 @contextmanager

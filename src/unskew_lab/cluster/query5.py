@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from unskew_lab.cluster.counting import warm_up
+from unskew_lab.cluster.inputs import warm_up
 from unskew_lab.cluster.machines import Running, running
 from unskew_lab.cluster.stateful import followed, measured
 from unskew_lab.papers.specification import Row
@@ -33,6 +33,8 @@ class Query5:
     cost: float
     """Of an event, in ms."""
     workers: int = 15
+    draw: int = 0
+    """Of several measurements of the same events."""
 
     def measure(self) -> Sequence[Row]:
         """One row per batch."""

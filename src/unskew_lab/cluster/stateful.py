@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from unskew.partitioners import ConsistentRing
+from unskew.partitioners import ConsistentRing, PartialKey
 from unskew.workloads.fluctuation import FluctuatingKeys
-from unskew_lab.cluster.counting import warm_up
+from unskew_lab.cluster.inputs import warm_up
 from unskew_lab.cluster.machines import Running, running
 from unskew_lab.papers.specification import Row
 from unskew_lab.stream_files import write_stream_file
@@ -104,21 +104,65 @@ class Merged:
         from unskew.streaming import groupBy
 
         reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
-        grouped = groupBy(reader.parquet(str(source)), "key", workers=self.workers, scheme="pkg")
+        grouped = groupBy(
+            reader.parquet(str(source)), "key", scheme=PartialKey(self.workers, distinct=False)
+        )
         counts = grouped.applyInArrow(
             partial_count(self.cost / 1000), "n bigint", merge=[F.sum("n").alias("n")]
         )
-        writer = counts.writeStream.outputMode("update").format("noop")
-        writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
-        query = writer.start()
-        query.awaitTermination()
-        done = [each for each in query.recentProgress if each["numInputRows"]]
-        return [(each["numInputRows"], each["batchDuration"] / 1000) for each in done]
+        return _batch_times(counts, checkpoint, "update")
 
     def row(self, batch: int, rows: int, seconds: float) -> Row:
         """The figures of a batch; Spark's state store does not report loads."""
         found: Row = {"scheme": "pkg", "rate": self.stream.rate, "batch": batch}
         return {**found, "workers": self.workers, "rows": rows, "seconds": seconds}
+
+
+@dataclass(frozen=True, slots=True)
+class Ideal:
+    """The same work dealt out regardless of keys: no state, and nothing to merge."""
+
+    stream: Fluctuating
+    cost: float = 1.0
+    workers: int = 15
+
+    def measure(self) -> Sequence[Row]:
+        """One row per batch."""
+        up = running()
+        source = written(up, self.stream)
+        warm_up(up)
+        reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
+        dealt = reader.parquet(str(source)).repartition(self.workers)
+        done = dealt.mapInArrow(_worked_off(self.cost / 1000), "n bigint")
+        with tempfile.TemporaryDirectory(dir=up.folder) as checkpoint:
+            batches = _batch_times(done, checkpoint, "append")
+        return [self.row(number, *batch) for number, batch in enumerate(batches)]
+
+    def row(self, batch: int, rows: int, seconds: float) -> Row:
+        """The figures of a batch."""
+        found: Row = {"scheme": "ideal", "rate": self.stream.rate, "batch": batch}
+        return {**found, "workers": self.workers, "rows": rows, "seconds": seconds}
+
+
+def _worked_off(cost: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from unskew.testing import emulated_work
+
+        for batch in batches:
+            emulated_work(cost * batch.num_rows)
+            yield pa.record_batch([pa.array([batch.num_rows], pa.int64())], ["n"])
+
+    return work
+
+
+def _batch_times(rows: DataFrame, checkpoint: str, mode: str) -> list[tuple[int, float]]:
+    """Rows and seconds of each batch of a stream that is run to its end."""
+    writer = rows.writeStream.outputMode(mode).format("noop")
+    writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+    query = writer.start()
+    query.awaitTermination()
+    done = [each for each in query.recentProgress if each["numInputRows"]]
+    return [(each["numInputRows"], each["batchDuration"] / 1000) for each in done]
 
 
 def followed(stream: StatefulStream, batches: int, scaled: int = 0) -> list[BatchProgress]:

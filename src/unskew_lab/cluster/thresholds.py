@@ -1,27 +1,64 @@
-"""When claims hold on the cluster: ratios to key grouping and to Spark's own best."""
+"""What is read from measured batches: ratios to key grouping, beside what balance predicts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unskew_lab.cluster.placements import OURS, SPARKS
+import numpy as np
+
 from unskew_lab.papers.plot import Line, Panel, Plot
-from unskew_lab.papers.reading import the
-from unskew_lab.papers.specification import Claim, Row
+from unskew_lab.papers.reading import numbers, where
+from unskew_lab.papers.specification import Row
 
 NOISE = 0.97
 """A ratio above this counts as equal: runs differ by a few per cent."""
 
-
-def gain(rows: Sequence[Row], scheme: str) -> float:
-    """Throughput as a multiple of key grouping's."""
-    return the(rows, "throughput", scheme=scheme) / the(rows, "throughput", scheme="KG")
+REPEATS = 3
+"""How often a figure is measured, each time with another stream and other hashes of the keys."""
 
 
-def at_work(rows: Sequence[Row], scheme: str) -> str:
-    """The gain as text, with and without the time before the first row."""
-    alone = the(rows, "worked", scheme=scheme) / the(rows, "worked", scheme="KG")
-    return f"{scheme} {times(gain(rows, scheme))} ({times(alone)} without planning and routing)"
+def measured(rows: Sequence[Row]) -> list[Row]:
+    """The batches after the time of grace."""
+    return [row for row in rows if not row.get("grace")]
+
+
+def throughput(rows: Sequence[Row]) -> float:
+    """Rows a second."""
+    return sum(numbers(rows, "rows")) / sum(numbers(rows, "seconds"))
+
+
+def latency(rows: Sequence[Row]) -> float:
+    """The mean seconds from the begin of a row's batch until the row is done."""
+    return float(np.average(numbers(rows, "latency"), weights=numbers(rows, "rows")))
+
+
+def mean(rows: Sequence[Row], column: str) -> float:
+    """The mean of a column over the batches."""
+    return float(np.mean(numbers(rows, column)))
+
+
+def of(rows: Sequence[Row], scheme: str) -> list[Row]:
+    """The batches of a scheme that count."""
+    return measured(where(rows, scheme=scheme))
+
+
+def gain(rows: Sequence[Row], scheme: str, over: str = "KG") -> float:
+    """Throughput as a multiple of another scheme's."""
+    return throughput(of(rows, scheme)) / throughput(of(rows, over))
+
+
+def predicted(rows: Sequence[Row], scheme: str, over: str = "KG") -> float:
+    """The same as balance alone has it."""
+    return mean(of(rows, scheme), "predicted") / mean(of(rows, over), "predicted")
+
+
+def beside(rows: Sequence[Row], schemes: Sequence[str], over: str = "KG") -> str:
+    """Measured gains with predicted ones, as text."""
+    return ", ".join(
+        f"{scheme} {times(gain(rows, scheme, over))} (balance alone "
+        f"{times(predicted(rows, scheme, over))})"
+        for scheme in schemes
+    )
 
 
 def times(ratio: float) -> str:
@@ -42,39 +79,19 @@ def more(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.0f} %".replace("-", "−")
 
 
-def against_spark(rows: Sequence[Row], prefix: str, schemes: Sequence[str]) -> Claim:
-    """Ours against the best that plain Spark can do for work that merges."""
-    ours = max(
-        (scheme for scheme in schemes if scheme in OURS), key=lambda scheme: gain(rows, scheme)
-    )
-    spark = max(
-        (scheme for scheme in schemes if scheme in SPARKS), key=lambda scheme: gain(rows, scheme)
-    )
-    ratio = gain(rows, ours) / gain(rows, spark)
-    counters = {scheme: the(rows, "replicas", scheme=scheme) for scheme in (ours, spark)}
-    return Claim(
-        f"{prefix}our best is at least as fast as Spark's own best alternative",
-        "(not in the paper)",
-        f"{ours} {times(ratio)} of {spark}; counters {counters[ours]:,.0f} and "
-        f"{counters[spark]:,.0f}",
-        ratio >= NOISE,
-        f"where partial results merge, {spark.removeprefix('Spark: ')} is as level; what it costs "
-        "is memory and merging",
-        added=True,
-    )
-
-
-def bars(title: str, rows: Sequence[Row]) -> Plot:
-    """One point per scheme: throughput, latency and memory."""
-    panels = [
-        Panel(label, "scheme", unit, [
-            Line(str(row["scheme"]), [number], [float(row[column])])
-            for number, row in enumerate(rows)
-        ])
-        for column, label, unit in (
-            ("throughput", "throughput", "rows a second"),
-            ("latency_mean", "latency", "seconds"),
-            ("replicas", "memory", "counters"),
-        )
-    ]  # fmt: skip
-    return Plot(title, panels)
+def by_batch(title: str, rows: Sequence[Row]) -> Plot:
+    """Throughput and latency of every batch, a line for each scheme."""
+    schemes = list(dict.fromkeys(str(row["scheme"]) for row in rows))
+    panels = []
+    for column, label in (("throughput", "rows a second"), ("latency", "seconds")):
+        found = []
+        for scheme in schemes:
+            here = where(rows, scheme=scheme)
+            done = (
+                [float(row["rows"]) / float(row["seconds"]) for row in here]
+                if column == "throughput"
+                else numbers(here, column)
+            )
+            found.append(Line(scheme, numbers(here, "batch"), done))
+        panels.append(Panel(column, "batch", label, found))
+    return Plot(title, panels, columns=2)

@@ -1,88 +1,46 @@
-"""Figures on the cluster: cells that can be judged, and a stateful cell that runs."""
+"""Cells of the clusters' figures: descriptions, and tiny ones that run."""
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
-from pyspark.sql import Row as SparkRow
 
 from unskew.errors import SessionError
-from unskew.streaming import BatchProgress
 from unskew.testing import LocalCluster
 from unskew_lab.cluster import PAPERS
-from unskew_lab.cluster.counting import BatchResult, Counting, ZipfInput
-from unskew_lab.cluster.machines import Running, running, using
-from unskew_lab.cluster.proactive import BatchTimes, CompletionTimes
-from unskew_lab.cluster.query5 import Query5
-from unskew_lab.cluster.stateful import Fluctuating, Merged, Stateful, measured
+from unskew_lab.cluster.inputs import ZipfBatches
+from unskew_lab.cluster.machines import SLOTS, Running, running, using
+from unskew_lab.cluster.periods import Periodic
+from unskew_lab.cluster.stateful import Fluctuating, Ideal, Merged, Stateful
+from unskew_lab.cluster.streamed import EQUAL, Streamed
 from unskew_lab.papers.specification import Setting
 
 FIGURES = [(paper, figure) for paper in PAPERS.values() for figure in paper.figures]
-WAITS = {"KG": 9.0, "hashing": 9.0, "round robin": 9.0}
-
-
-def made_up(cell):
-    """What a cell would give, were the papers right: the baseline takes nine times as long."""
-    if isinstance(cell, Counting):
-        seconds = WAITS.get(cell.scheme, 1.0)
-        told = SparkRow(begun=0.0, done=seconds, latency=seconds * 100, rows=100)
-        partials = {"KG": 10, "SG": 90}.get(cell.scheme, 20)
-        return [cell._row([BatchResult(seconds, 0.0, 200, partials, [told, told])] * cell.batches)]
-    if isinstance(cell, Stateful):
-        longest = WAITS.get(cell.rebalancer, 1.0)
-        half = cell.stream.batches // 2
-        return [
-            cell._row(
-                BatchProgress.of(
-                    batch,
-                    [longest, *[1.0] * ((cell.scaled if batch > half else 0) or cell.workers)][1:]
-                    if longest == 1
-                    else [longest, *[1.0] * (cell.workers - 1)],
-                    longest + 0.1,
-                    rows=1000,
-                )
-            )
-            for batch in range(cell.stream.batches)
-        ]
-    if isinstance(cell, BatchTimes):
-        return [
-            {"scheme": scheme, "batch": n, "seconds": seconds}
-            for scheme, seconds in (("posg", 1.0), ("round robin", 9.0))
-            for n in range(cell.batches)
-        ]
-    if isinstance(cell, Merged):
-        return [cell.row(batch, 1000, 1.2) for batch in range(cell.stream.batches)]
-    if isinstance(cell, Query5):
-        seconds = WAITS.get(cell.rebalancer, 1.0)
-        records = [BatchProgress.of(n, [seconds, 1.0], seconds) for n in range(cell.batches)]
-        return [cell.row(measured(record)) for record in records]
-    assert isinstance(cell, CompletionTimes)
-    return [
-        {"scheme": scheme, "slots": cell.slots, "completion": WAITS.get(scheme, 1.0)}
-        for scheme in ("posg", "round robin", "plain, 1 x slots", "plain, 16 x slots")
-    ]
 
 
 @pytest.mark.parametrize(("paper", "figure"), FIGURES, ids=lambda each: each.name)
 @pytest.mark.parametrize("quick", [True, False])
-def test_every_figure_can_be_judged_and_drawn(paper, figure, quick):
-    cells = figure.cells(Setting(quick=quick))
-    assert len({repr(cell) for cell in cells}) == len(cells)
-    rows = [row for cell in cells for row in made_up(cell)]
-    claims = figure.claims(rows)
-    assert claims
-    assert all(claim.ours for claim in claims)
-    assert figure.plot(rows).panels
+def test_cells_can_be_told_apart_and_draws_too(paper, figure, quick):
+    setting = Setting(quick=quick)
+    names = [repr(cell) for cell in figure.cells(setting)]
+    assert len(set(names)) == len(names)
+    other = {repr(cell) for cell in figure.cells(setting.drawn(1))}
+    assert not other & set(names)
 
 
-def test_targets_are_missed_when_all_are_alike():
-    [figure] = PAPERS["consistent-grouping"].pick("12")
-    rows = [
-        {**row, "throughput": 1.0}
-        for cell in figure.cells(Setting(quick=True))
-        for row in made_up(cell)
-    ]
-    held = {claim.claim: claim.holds for claim in figure.claims(rows)}
-    assert not any(holds for claim, holds in held.items() if "target" in claim)
+def test_consistent_grouping_is_measured_with_the_papers_stream_and_workers():
+    for figure in PAPERS["consistent-grouping"].figures:
+        for cell in figure.cells(Setting()):
+            assert cell.workers == sum(SLOTS) == 24
+            keys = np.concatenate(list(cell.stream.ids()))
+            assert np.unique(keys, return_counts=True)[1].max() / keys.size == pytest.approx(
+                0.0267, rel=0.03
+            )
+            break
+    [figure] = PAPERS["partial-key-grouping"].pick("10c")
+    assert [cell.workers for cell in figure.cells(Setting())] == [16, 8, 8]
 
 
 def test_without_a_cluster_it_says_so():
@@ -92,22 +50,45 @@ def test_without_a_cluster_it_says_so():
 
 @pytest.mark.long
 @pytest.mark.spark
+@pytest.mark.classic("the cluster's sessions are classic")
 class TestCells:
     @pytest.fixture
     def up(self, spark, tmp_path):
         # Never started: it is where inputs lie. The tasks run in the tests' own session.
         (tmp_path / "warm").touch()
-        with using(Running(LocalCluster(4, folder=tmp_path), spark)) as up:
+        with using(Running(LocalCluster(len(SLOTS), folder=tmp_path), spark)) as up:
             yield up
 
-    def test_counting(self, up):
-        cell = Counting(ZipfInput("test", 1.2, 50, 400), "KG", 0.1, batches=2)
-        [row] = cell.measure()
-        assert row["throughput"] == pytest.approx(400 / float(row["seconds"]))
-        assert float(row["latency_mean"]) <= float(row["latency_max"])
+    @pytest.mark.parametrize("scheme", ["KG", "CG"])
+    def test_a_stream_under_a_scheme(self, up, scheme):
+        stream = ZipfBatches("test", 1.2, 50, rows=400, batches=2)
+        rows = Streamed(stream, scheme, 0.5, workers=4).measure()
+        assert [row["rows"] for row in rows] == [400, 400]
+        assert [row["grace"] for row in rows] == [True, False]
+        for row in rows:
+            assert 0 < row["latency"] < row["seconds"]
+            assert row["span"] < row["seconds"]
+        speeds = [up.cluster._speed_file(number).read_text() for number in range(len(SLOTS))]
+        assert list(map(float, speeds)) == list(EQUAL)
+
+    def test_counters_are_sent_once_a_period(self, up):
+        stream = ZipfBatches("test", 1.2, 50, rows=400, batches=3)
+        cell = Periodic(stream, "PKG", 0.05, workers=4, period=3)
+        rows = cell.measure()
+        assert [row["rows"] for row in rows] == [400] * 3
+        keys = np.unique(np.concatenate(list(stream.ids()))).size
+        assert keys <= rows[0]["counters"] <= 2 * keys
+        never = dataclasses.replace(cell, scheme="KG", period=0)
+        assert never.measure()[0]["counters"] == keys
 
     def test_stateful(self, up):
         stream = Fluctuating(1.0, batches=5, rows=300, every=2, keys=20, workers=4)
         rows = Stateful(stream, "mixed", cost=0.01, workers=4, scaled=3).measure()
         assert [row["rows"] for row in rows] == [300] * 5
         assert rows[-1]["workers"] == 3
+
+    @pytest.mark.parametrize("kind", [Ideal, Merged])
+    def test_what_it_is_compared_with(self, up, kind):
+        stream = Fluctuating(1.0, batches=2, rows=300, every=2, keys=20, workers=4)
+        rows = kind(stream, cost=0.01, workers=4).measure()
+        assert [row["rows"] for row in rows] == [300] * 2
