@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unskew.hashing import hash_ids
+from unskew.kernels import KeyHashes
+from unskew.kernels.cost_pair import Floats
 from unskew.partitioners import Proactive, ShuffleGrouping
 from unskew.simulator.completion import CostlyRows, complete
 from unskew.workloads.zipf import zipf_probabilities
@@ -24,6 +26,15 @@ WORKERS = (2, 5, 10)
 MESSAGES = 500_000
 
 
+def tweets(messages: int, seed: int) -> tuple[KeyHashes, Floats]:
+    """The entity that each tweet names, and its cost in milliseconds."""
+    random = np.random.default_rng(seed)
+    shares = np.cumsum(zipf_probabilities(exponent_for(TOP, ENTITIES), ENTITIES))
+    ids = np.searchsorted(shares, random.random(messages) * shares[-1])
+    costs = random.choice(COSTS, ENTITIES, p=SHARES)
+    return hash_ids(np.arange(ENTITIES))[ids], costs[ids]
+
+
 @dataclass(frozen=True, slots=True)
 class Tweets:
     """A stream of tweets on k workers, in turn and by POSG as the library has it."""
@@ -35,12 +46,9 @@ class Tweets:
 
     def measure(self) -> Sequence[Row]:
         """One row."""
-        random = np.random.default_rng(self.seed)
-        shares = np.cumsum(zipf_probabilities(exponent_for(TOP, ENTITIES), ENTITIES))
-        ids = np.searchsorted(shares, random.random(self.messages) * shares[-1])
-        costs = random.choice(COSTS, ENTITIES, p=SHARES)
-        hashes = hash_ids(np.arange(ENTITIES))
-        rows = CostlyRows.at_rate(hashes[ids], costs[ids], self.workers, self.provisioning)
+        rows = CostlyRows.at_rate(
+            *tweets(self.messages, self.seed), self.workers, self.provisioning
+        )
         robin = complete(ShuffleGrouping(self.workers), rows)
         posg = complete(Proactive(self.workers, seed=self.seed), rows)
         return [
