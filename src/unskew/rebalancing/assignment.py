@@ -164,7 +164,7 @@ class Assignment:
 
 def loads_of(keys: KeyStatistics, owner: WorkerIds, workers: int) -> Amounts:
     """The cost that each worker gets, with its share of the keys that have no row."""
-    loads: Amounts = np.full(workers, keys.unlisted / workers)
+    loads = keys.rest_of(workers)
     loads += np.bincount(owner, weights=keys.cost, minlength=workers)
     return loads
 

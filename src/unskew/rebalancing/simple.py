@@ -46,7 +46,7 @@ class Simple:
         if assignment.settled(self.theta, None):
             return assignment.unchanged(self.algorithm)
         owner = np.empty(keys.size, dtype=np.int32)
-        loads = np.full(workers, keys.unlisted / workers)
+        loads = keys.rest_of(workers)
         give_heaviest_to_least_loaded(keys.cost, np.argsort(-keys.cost), loads, owner)
         level = loads.max() <= assignment.limit(self.theta)
         return assignment.conclude(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -25,7 +25,7 @@ class KeyStatistics:
     Build it with `of`, `from_arrow`, `from_counts` or `over`, which check and sort. Rows are in
     ascending order of the hash, so that a plan never depends on their original order.
     `unlisted` is the cost of all keys that have no row (a sketch drops the light ones); it is
-    taken to be level over the workers, as a hash makes it.
+    taken to be level over the workers, as a hash makes it, unless `rests` has each worker's own.
 
     >>> statistics = KeyStatistics.of([30, 10, 20], cost=[3, 1, 2])
     >>> statistics.keys.tolist(), statistics.cost.tolist(), statistics.total_cost
@@ -37,6 +37,8 @@ class KeyStatistics:
     memory: Amounts
     frequency: Amounts
     unlisted: float = 0.0
+    rests: Amounts = field(default_factory=lambda: np.empty(0))
+    """What is unlisted of each worker, if that is known: it stays there."""
 
     @classmethod
     def of(
@@ -47,8 +49,13 @@ class KeyStatistics:
         frequency: ArrayLike | None = None,
         *,
         unlisted: float = 0.0,
+        rests: ArrayLike | None = None,
     ) -> Self:
-        """Check and sort columns; the state and the frequency are the cost unless given."""
+        """Check and sort columns; the state and the frequency are the cost unless given.
+
+        `rests` is what is unlisted of each worker; it holds for as many workers, and its sum for
+        any other number.
+        """
         hashes = _hashes(keys)
         order = np.argsort(hashes)
         hashes = hashes[order]
@@ -59,12 +66,15 @@ class KeyStatistics:
             )
         costs = _amounts("cost", cost, order)
         _amounts("unlisted", [unlisted], np.zeros(1, dtype=np.intp))
+        kept = np.empty(0) if rests is None else np.asarray(rests, dtype=np.float64)
+        kept = _amounts("rests", kept, np.arange(kept.size))
         return cls(
             hashes,
             costs,
             costs if memory is None else _amounts("memory", memory, order),
             costs if frequency is None else _amounts("frequency", frequency, order),
-            float(unlisted),
+            float(unlisted) if rests is None else float(kept.sum()),
+            kept,
         )
 
     @classmethod
@@ -115,7 +125,7 @@ class KeyStatistics:
         kept, last = intervals[-window:], intervals[-1]
         if all(np.array_equal(interval.keys, last.keys) for interval in kept):
             memory = np.sum([interval.memory for interval in kept], axis=0)
-            return cls(last.keys, last.cost, memory, last.frequency, last.unlisted)
+            return cls(last.keys, last.cost, memory, last.frequency, last.unlisted, last.rests)
         keys = np.unique(np.concatenate([interval.keys for interval in kept]))
         memory = np.zeros(keys.size)
         for interval in kept:
@@ -123,12 +133,24 @@ class KeyStatistics:
         cost, frequency = np.zeros(keys.size), np.zeros(keys.size)
         rows = np.searchsorted(keys, last.keys)
         cost[rows], frequency[rows] = last.cost, last.frequency
-        return cls(keys, cost, memory, frequency, last.unlisted)
+        return cls(keys, cost, memory, frequency, last.unlisted, last.rests)
 
     @property
     def size(self) -> int:
         """How many keys have a row."""
         return int(self.keys.size)
+
+    def rest_of(self, workers: int) -> Amounts:
+        """The cost of unlisted keys on each of so many workers; a copy.
+
+        >>> KeyStatistics.of([1], [5], rests=[1, 3]).rest_of(2).tolist()
+        [1.0, 3.0]
+        >>> KeyStatistics.of([1], [5], rests=[1, 3]).rest_of(4).tolist()
+        [1.0, 1.0, 1.0, 1.0]
+        """
+        if self.rests.size == workers:
+            return self.rests.copy()
+        return np.full(workers, self.unlisted / workers)
 
     @property
     def total_cost(self) -> float:

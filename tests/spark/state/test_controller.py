@@ -16,9 +16,9 @@ from unskew._spark.stateful.controller import (
     MOVE,
     MOVED_KEY,
     Controller,
-    Interval,
     planner_and_threshold,
 )
+from unskew._spark.stateful.intervals import Interval
 from unskew._spark.stateful.reports import WorkerReport
 from unskew._spark.stateful.state_files import StateFile
 from unskew._spark.stateful.stored_state import last_commit
@@ -31,12 +31,15 @@ from unskew.rebalancing import Mixed, Scan
 KEYS = np.arange(1, 9, dtype=np.int64)
 
 
-def report(hashes, rows, memory=None, pace=1.0, **totals) -> WorkerReport:
+def report(hashes, rows, memory=None, pace=1.0, worker=0, unlisted=0, **totals) -> WorkerReport:
     """A row takes `pace` seconds."""
     rows, hashes = list(map(int, rows)), list(map(int, hashes))
     size = np.asarray(rows if memory is None else list(memory), dtype=np.int64)
     touched = Touched(hashes, hashes, rows, [pace * each for each in rows])
-    return WorkerReport.of(0, touched, size, **totals)
+    found = WorkerReport.of(worker, touched, size, **totals)
+    return dataclasses.replace(
+        found, totals=dataclasses.replace(found.totals, unlisted_rows=unlisted)
+    )
 
 
 def controller(**changes) -> Controller:
@@ -162,6 +165,22 @@ def _restored(control):
     other = controller(window=control.window)
     other.restore(json.loads(json.dumps(control.to_json())))
     return other
+
+
+def test_what_a_worker_does_not_list_stays_its_own():
+    """A worker with many light keys is full, although no key of it stands out."""
+    control = controller()
+    light = report([], [], worker=0, unlisted=60), report(KEYS, [10] * 8, worker=1)
+    control.learn(light)
+    table = RoutingTable(2, KEYS.astype(np.uint64), np.ones(8, dtype=np.int32))
+    statistics = control.statistics(table)
+    assert statistics.rest_of(2).tolist() == [60.0, 0.0]
+    assert statistics.unlisted == 60.0
+    plan = control.plan(table, 2)
+    assert plan.loads.tolist() == [70.0, 70.0]  # one key goes, and not four
+    assert plan.loads_before.tolist() == [60.0, 80.0]
+    assert _restored(control).statistics(table).rest_of(2).tolist() == [60.0, 0.0]
+    assert control.statistics(RoutingTable(3)).rest_of(3).tolist() == [20.0] * 3
 
 
 def test_keys_are_listed_by_rows_or_by_seconds(monkeypatch):

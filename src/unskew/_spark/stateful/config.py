@@ -30,7 +30,8 @@ from unskew.errors import KeyTypeError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     # Python workers import this module; planners and their kernels would take them seconds.
-    from unskew._spark.stateful.controller import Controller, Cost
+    from unskew._spark.stateful.controller import Controller
+    from unskew._spark.stateful.intervals import Cost
     from unskew.rebalancing import Rebalancer
 
 Duration = str | datetime.timedelta

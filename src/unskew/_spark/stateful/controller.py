@@ -7,12 +7,13 @@ import dataclasses
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unskew._spark.routing.native import MOST_ENTRIES
+from unskew._spark.stateful.intervals import Cost, Interval
 from unskew._spark.stateful.reports import WorkerReport
 from unskew.checking import check_whole
 from unskew.errors import ParameterError, UnknownNameError
@@ -20,8 +21,6 @@ from unskew.metrics import max_over_mean
 from unskew.partitioners import RoutingTable
 from unskew.rebalancing import ALL, KeyStatistics, Rebalance, Rebalancer
 from unskew.rebalancing.least_load import check_theta
-
-Cost = Literal["seconds", "rows"]
 
 REMEMBERED = 16_384
 """Keys in the controller's memory, the largest first; commits carry it."""
@@ -33,50 +32,6 @@ MOVE, MOVED_KEY = 5e-3, 100e-6
 
 FORGOTTEN = 0.1
 """Part of what the last move told that a batch without moves forgets."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Interval:
-    """Cost and state size of the keys with rows or timers in the batches of one interval."""
-
-    keys: NDArray[np.uint64]
-    cost: NDArray[np.float64]
-    memory: NDArray[np.float64]
-    unlisted: float
-    seconds: float = 0.0
-    """Time in the processor: what the cost of all keys, in whatever unit, took."""
-
-    @classmethod
-    def of(cls, reports: Sequence[WorkerReport], cost: Cost) -> Interval:
-        """Sum the reports of an interval's batches, the oldest first."""
-        hashes = _joined([report.hashes for report in reports]).view(np.uint64)
-        costs = _joined([getattr(report, cost) for report in reports])
-        memory = _joined([report.memory for report in reports])
-        unlisted = sum(getattr(report.totals, f"unlisted_{cost}") for report in reports)
-        keys, rows = np.unique(hashes, return_inverse=True)
-        latest = np.zeros(keys.size)
-        # The last report of a key wins: that is what its state takes now.
-        latest[rows] = memory
-        summed = np.bincount(rows, costs, keys.size).astype(np.float64)
-        spent = sum(report.totals.seconds for report in reports)
-        return cls(keys, summed, latest, float(unlisted), spent)
-
-    @property
-    def seconds_per_cost(self) -> float:
-        """What a unit of cost takes: cost may be in rows, and what it takes is still time."""
-        total = float(self.cost.sum()) + self.unlisted
-        return self.seconds / total if total > 0 else 0.0
-
-    def largest(self, count: int) -> Interval:
-        """The keys with the largest state; the cost of the others counts as unlisted."""
-        if self.keys.size <= count:
-            return self
-        kept = np.sort(np.argsort(-self.memory, kind="stable")[:count])
-        rest = float(self.cost.sum() - self.cost[kept].sum())
-        return dataclasses.replace(
-            self, keys=self.keys[kept], cost=self.cost[kept], memory=self.memory[kept],
-            unlisted=self.unlisted + rest,
-        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -184,7 +139,11 @@ class Controller:
         keys, first = np.unique(keys, return_index=True)
         cost = np.zeros(keys.size)
         cost[np.searchsorted(keys, last.keys)] = last.cost
-        return KeyStatistics.of(keys, cost, memory[first], cost, unlisted=last.unlisted)
+        spread = max(0.0, last.unlisted - float(last.rests.sum())) / max(1, last.rests.size)
+        rests = last.rests + spread if last.rests.size == table.workers else None
+        return KeyStatistics.of(
+            keys, cost, memory[first], cost, unlisted=last.unlisted, rests=rests
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The intervals of the window and the idle keys, as a commit carries them."""
@@ -197,6 +156,7 @@ class Controller:
                     "cost": _packed(each.cost, np.float32),
                     "memory": _packed(each.memory, np.float32),
                     "unlisted": each.unlisted,
+                    "rests": each.rests.tolist(),
                     "seconds": each.seconds,
                 }
                 for each in (interval.largest(count) for interval in self.intervals)
@@ -213,6 +173,7 @@ class Controller:
                 _unpacked(each["cost"], np.float32).astype(np.float64),
                 _unpacked(each["memory"], np.float32).astype(np.float64),
                 each["unlisted"],
+                np.array(each.get("rests", []), dtype=np.float64),
                 each["seconds"],
             )
             for each in memory.get("intervals", [])
@@ -273,11 +234,7 @@ def check_settings(interval: int, window: int, cost: str, payback: int | None) -
 def _off_balance(statistics: KeyStatistics, table: RoutingTable) -> float:
     owners = table.router().route(statistics.keys)
     loads = np.bincount(owners, statistics.cost, table.workers)
-    return max_over_mean(loads + statistics.unlisted / table.workers) - 1
-
-
-def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    return np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)
+    return max_over_mean(loads + statistics.rest_of(table.workers)) - 1
 
 
 def _packed(values: NDArray[Any], kind: type[np.generic]) -> str:

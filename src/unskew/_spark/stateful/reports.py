@@ -19,7 +19,7 @@ from unskew.display import printable
 
 if TYPE_CHECKING:
     # Python workers import this module; planners and their kernels would take them seconds.
-    from unskew._spark.stateful.controller import Cost
+    from unskew._spark.stateful.intervals import Cost
     from unskew._spark.stateful.worker_step import Touched
     from unskew.partitioners import RoutingTable
 

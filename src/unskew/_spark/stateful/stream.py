@@ -21,7 +21,8 @@ from unskew._spark.planning.machine import Machine
 from unskew._spark.stateful.batch_job import Sink
 from unskew._spark.stateful.config import Duration, StatefulConfig, StateSchema, micros
 from unskew._spark.stateful.continuation import check_query
-from unskew._spark.stateful.controller import Cost, check_settings, planner_and_threshold
+from unskew._spark.stateful.controller import check_settings, planner_and_threshold
+from unskew._spark.stateful.intervals import Cost
 from unskew._spark.stateful.processor import Form, FunctionProcessor, Processor
 from unskew._spark.stateful.run import RECORDS, StateRun
 from unskew._spark.stateful.spark_checkpoint import (
