@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unskew.partitioners import (
+    ConsistentGrouping,
     OfflineGreedy,
     PartialKey,
     RandomChoices,
@@ -53,6 +54,28 @@ def test_random_choices_need_the_replicas_that_the_bound_says(stream, n, epsilon
     room = np.ceil((1 + epsilon) * stream.size / n * (1 + 1e-12))
     for key, count in zip(keys, counts, strict=True):
         assert np.unique(workers[stream == key]).size >= np.ceil(count / room)
+
+
+@given(
+    stream=skewed_streams(),
+    owners=st.lists(st.integers(0, 3), min_size=12, max_size=12),
+    shares=st.lists(st.floats(0.05, 1.0), min_size=4, max_size=4),
+    epsilon=st.floats(0.001, 1.0),
+)
+@settings(max_examples=60)
+def test_a_busy_worker_has_more_virtual_workers_than_its_capacity_asks_for(
+    stream, owners, shares, epsilon
+) -> None:
+    """So that it can hand some over: section V-A of consistent grouping."""
+    capacity = np.array(shares) / sum(shares)
+    scheme = ConsistentGrouping(4, virtual=3, epsilon=epsilon, owners=np.array(owners, np.int32))
+    load = np.bincount(scheme.router().route(stream), minlength=4) / stream.size
+    owned = np.bincount(owners, minlength=4)
+    optimal = capacity * len(owners)
+    # A virtual worker takes at most the next whole row above (1 + epsilon) * m / 12.
+    room = np.ceil((1 + epsilon) * stream.size / 12 * (1 + 1e-12)) * 12 / stream.size
+    overload = load / capacity
+    assert (owned / optimal >= overload / room * (1 - 1e-9)).all()
 
 
 @given(stream=skewed_streams(), n=st.integers(2, 30))
