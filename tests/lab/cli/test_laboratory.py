@@ -87,3 +87,12 @@ def test_reproduce_refuses_unknown_papers_and_empty_folders(run, tmp_path):
     code, _, err = run("reproduce", next(iter(PAPERS)), "--data", str(tmp_path))
     assert code == 2
     assert "no Parquet files" in err
+
+
+def test_kafka_is_for_clusters_and_needs_its_jars(run, tmp_path):
+    asked = ["reproduce", "posg", "--kafka", str(tmp_path)]
+    assert "--kafka is for the figures of --cluster" in run(*asked)[2]
+    code, _, err = run(*asked, "--cluster")
+    assert code == 2
+    assert "no jars in" in err
+    assert "tests.kafka.jars" in err
