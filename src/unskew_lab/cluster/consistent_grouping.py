@@ -152,7 +152,7 @@ def _after_change(rows: Sequence[Row], scheme: str) -> list[Row]:
 
 
 def _changing_claims(rows: Sequence[Row]) -> list[Claim]:
-    found = {scheme: _after_change(rows, scheme) for scheme in distinct(rows, "scheme")}
+    found = {str(scheme): _after_change(rows, str(scheme)) for scheme in distinct(rows, "scheme")}
     speeds = {s: sum(numbers(r, "rows")) / sum(numbers(r, "seconds")) for s, r in found.items()}
     ratio = speeds["CG"] / speeds["KG"]
     return [

@@ -114,7 +114,7 @@ def _warm(scheme: Partitioner) -> None:
     keys = np.arange(2 * scheme.workers, dtype=np.uint64)
     router = scheme.router()
     router.route(keys)
-    if isinstance(scheme, Proactive):
+    if isinstance(scheme, Proactive) and isinstance(router, ProactiveRouter):
         pair = CostPair(scheme.shape)
         pair.add(keys, np.ones(keys.size))
         told = tuple(StableCosts(worker, pair) for worker in range(scheme.workers))
