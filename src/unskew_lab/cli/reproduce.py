@@ -108,6 +108,7 @@ def reproduce(
 def _check_kafka(jars: Path, cluster: bool) -> None:
     if not cluster:
         raise ParameterError("--kafka is for the figures of --cluster; add it, or remove --kafka")
+    check_extra("kafka", "kafka")
     for part in ("broker", "connector"):
         if not list((jars / part).glob("*.jar")):
             raise InputError(

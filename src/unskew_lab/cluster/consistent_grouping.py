@@ -99,7 +99,7 @@ FIG12 = Figure(
 
 
 def _fig13_cells(setting: Setting) -> list[Streamed]:
-    stream = _stream(setting, *((60_000, 4) if setting.quick else (160_000, 4)))
+    stream = _stream(setting, *((60_000, 4) if setting.quick else (240_000, 4)))
     return [Streamed(stream, scheme, 1.0, grace=2, speeds=SLOW_FIRST) for scheme in SCHEMES]
 
 
@@ -107,6 +107,7 @@ def _fig13_claims(rows: Sequence[Row]) -> list[Claim]:
     gains = {scheme: gain(rows, scheme) for scheme in LEVEL}
     waits = latency(of(rows, "KG")) / latency(of(rows, "CG"))
     best = gains["CG"] / max(1.0, gains["PKG"], gains["SG"])
+    alone = mean(of(rows, "KG"), "span") / mean(of(rows, "CG"), "span")
     return [
         Claim(
             "two of 24 executors at 30 %: CG outperforms KG, PKG and SG in throughput",
@@ -118,8 +119,10 @@ def _fig13_claims(rows: Sequence[Row]) -> list[Claim]:
         Claim(
             "by this factor over KG",
             "3.44",
-            f"{beside(rows, ['CG'])}",
+            f"{beside(rows, ['CG'])}; from the first row that is done to the last {times(alone)}",
             near(gains["CG"], 3.44),
+            "all rows of a micro-batch are routed, in Python on two cores, before the first is "
+            "worked off",
             value=gains["CG"],
         ),
         Claim(

@@ -18,7 +18,7 @@ def _streamed(seconds: dict[str, float], replicas: dict[str, float], **more: Any
         for batch, grace in ((0, True), (1, False)):
             rows.append({
                 "scheme": scheme, "delay": 1.0, "batch": batch, "grace": grace, "rows": 1000,
-                "seconds": took, "latency": took / 2, "replicas": replicas[scheme],
+                "seconds": took, "span": took, "latency": took / 2, "replicas": replicas[scheme],
                 "predicted": 24 / took, **more,
             })  # fmt: skip
     return rows
