@@ -53,8 +53,11 @@ def _wait(rows: Sequence[Row]) -> float:
 
 def _by_batch(title: str, rows: Sequence[Row]) -> Plot:
     loaded = [row for row in rows if "max_over_mean" in row]
+    speeds: list[Row] = [
+        {**row, "throughput": float(row["rows"]) / float(row["seconds"])} for row in rows
+    ]
     panels = [
-        Panel("batch times", "batch", "seconds", lines(rows, "batch", "seconds")),
+        Panel("throughput", "batch", "rows a second", lines(speeds, "batch", "throughput")),
         Panel("balance", "batch", "max over mean", lines(loaded, "batch", "max_over_mean")),
     ]
     return Plot(title, panels, columns=2)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unskew._spark.routing.native import MOST_ENTRIES
-from unskew._spark.stateful.intervals import Cost, Interval
+from unskew._spark.stateful.intervals import Cost, Interval, States
 from unskew._spark.stateful.reports import WorkerReport
 from unskew.checking import check_whole
 from unskew.errors import ParameterError, UnknownNameError
@@ -63,7 +63,7 @@ class Controller:
     """The forecast errors of the last plans."""
     slowness: float = 1.0
     """The time of the last moves relative to what was expected of them."""
-    idle: dict[int, float] = dataclasses.field(default_factory=dict)
+    idle: States = dataclasses.field(default_factory=lambda: States.none())
     """The state of keys that were last touched before the window."""
 
     def learn(self, reports: Sequence[WorkerReport]) -> bool:
@@ -76,7 +76,7 @@ class Controller:
         self.pending = []
         intervals = [*self.intervals, Interval.of(together, self.cost)]
         for past in intervals[: -self.window]:
-            self.idle.update(zip(past.keys.tolist(), past.memory.tolist(), strict=True))
+            self.idle = self.idle.updated(past)
         self.intervals = intervals[-self.window :]
         return True
 
@@ -112,9 +112,7 @@ class Controller:
 
     def _forget_idle(self, table: RoutingTable) -> None:
         """Leave only keys that `table` names, have state, and are not in the window."""
-        recent = {key for each in self.intervals for key in each.keys.tolist()}
-        named = set(table.keys.tolist()) - recent
-        self.idle = {key: size for key, size in self.idle.items() if key in named and size > 0}
+        self.idle = self.idle.left(table.keys, [each.keys for each in self.intervals])
 
     def _pays(self, plan: Rebalance) -> bool:
         saved = float(plan.loads_before.max() - plan.loads.max())
@@ -132,10 +130,9 @@ class Controller:
             return None
         self._forget_idle(table)
         last = self.intervals[-1]
-        idle = np.array(list(self.idle), dtype=np.uint64)
-        sizes = np.array(list(self.idle.values()), dtype=np.float64)
-        keys = np.concatenate([*(each.keys for each in reversed(self.intervals)), idle])
-        memory = np.concatenate([*(each.memory for each in reversed(self.intervals)), sizes])
+        told = [*reversed(self.intervals), self.idle]
+        keys = np.concatenate([each.keys for each in told])
+        memory = np.concatenate([each.memory for each in told])
         keys, first = np.unique(keys, return_index=True)
         cost = np.zeros(keys.size)
         cost[np.searchsorted(keys, last.keys)] = last.cost
@@ -149,7 +146,10 @@ class Controller:
         """The intervals of the window and the idle keys, as a commit carries them."""
         count = REMEMBERED // self.window
         return {
-            "idle": [[str(key), size] for key, size in self.idle.items()],
+            "idle": {
+                "keys": _packed(self.idle.keys, np.uint64),
+                "memory": _packed(self.idle.memory, np.float32),
+            },
             "intervals": [
                 {
                     "keys": _packed(each.keys, np.uint64),
@@ -166,7 +166,10 @@ class Controller:
     def restore(self, memory: dict[str, Any]) -> None:
         """Restore what `to_json` gave; an unfinished interval starts over."""
         self.pending = []
-        self.idle = {int(key): float(size) for key, size in memory.get("idle", [])}
+        idle = memory.get("idle", {"keys": "", "memory": ""})
+        self.idle = States(
+            _unpacked(idle["keys"], np.uint64), _unpacked(idle["memory"], np.float32).astype(float)
+        )
         self.intervals = [
             Interval(
                 _unpacked(each["keys"], np.uint64),

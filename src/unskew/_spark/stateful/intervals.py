@@ -69,5 +69,44 @@ class Interval:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class States:
+    """How large the state of some keys is; keys in ascending order."""
+
+    keys: NDArray[np.uint64]
+    memory: NDArray[np.float64]
+
+    @classmethod
+    def none(cls) -> States:
+        """Of no keys."""
+        return cls(np.empty(0, dtype=np.uint64), np.empty(0))
+
+    def updated(self, interval: Interval) -> States:
+        """With what a later interval tells."""
+        keys = np.concatenate([interval.keys, self.keys])
+        memory = np.concatenate([interval.memory, self.memory])
+        keys, first = np.unique(keys, return_index=True)
+        return States(keys, memory[first])
+
+    def left(self, named: NDArray[np.uint64], but: Sequence[NDArray[np.uint64]]) -> States:
+        """Those that are `named`, have state, and are in none of `but`; all are in order."""
+        found = self._of((self.memory > 0) & _among(self.keys, named))
+        for each in but:
+            found = found._of(~_among(found.keys, each))
+        return found
+
+    def _of(self, chosen: NDArray[np.bool_]) -> States:
+        return States(self.keys[chosen], self.memory[chosen])
+
+
+def _among(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which keys are in `wanted`, which is in ascending order."""
+    if not wanted.size:
+        return np.zeros(keys.size, dtype=np.bool_)
+    places = np.minimum(np.searchsorted(wanted, keys), wanted.size - 1)
+    found: NDArray[np.bool_] = wanted[places] == keys
+    return found
+
+
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)
