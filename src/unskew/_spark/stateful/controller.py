@@ -130,7 +130,7 @@ class Controller:
             return None
         self._forget_idle(table)
         last = self.intervals[-1]
-        told = [*reversed(self.intervals), self.idle]
+        told: list[Interval | States] = [*reversed(self.intervals), self.idle]
         keys = np.concatenate([each.keys for each in told])
         memory = np.concatenate([each.memory for each in told])
         keys, first = np.unique(keys, return_index=True)
