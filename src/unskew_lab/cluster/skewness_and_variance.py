@@ -6,7 +6,18 @@ from collections.abc import Sequence
 
 from unskew_lab.cluster.query5 import Query5
 from unskew_lab.cluster.stateful import Fluctuating, Ideal, Merged, Stateful
-from unskew_lab.cluster.thresholds import NOISE, REPEATS, mean, more, throughput, times
+from unskew_lab.cluster.thresholds import (
+    NOISE,
+    REPEATS,
+    balance_by_batch,
+    later,
+    mean,
+    more,
+    speed_of,
+    throughput,
+    times,
+    wait_of,
+)
 from unskew_lab.papers.plot import Panel, Plot
 from unskew_lab.papers.reading import distinct, lines, near, numbers, where
 from unskew_lab.papers.specification import Cell, Claim, Figure, Paper, Row, Setting
@@ -38,31 +49,6 @@ def _stream(setting: Setting, rate: float, rows: int, batches: int = 5) -> Fluct
     return Fluctuating(rate, batches, each, every=2, seed=setting.seed)
 
 
-def _later(rows: Sequence[Row]) -> list[Row]:
-    """Without the first batch, which there was nothing to learn from."""
-    return [row for row in rows if int(row["batch"]) > 0]
-
-
-def _speed(rows: Sequence[Row]) -> float:
-    return throughput(_later(rows))
-
-
-def _wait(rows: Sequence[Row]) -> float:
-    return mean(_later(rows), "seconds")
-
-
-def _by_batch(title: str, rows: Sequence[Row]) -> Plot:
-    loaded = [row for row in rows if "max_over_mean" in row]
-    speeds: list[Row] = [
-        {**row, "throughput": float(row["rows"]) / float(row["seconds"])} for row in rows
-    ]
-    panels = [
-        Panel("throughput", "batch", "rows a second", lines(speeds, "batch", "throughput")),
-        Panel("balance", "batch", "max over mean", lines(loaded, "batch", "max_over_mean")),
-    ]
-    return Plot(title, panels, columns=2)
-
-
 def _fig13_cells(setting: Setting) -> list[Cell]:
     rates = (0.5, 2.0)
     found: list[Cell] = [
@@ -74,10 +60,10 @@ def _fig13_cells(setting: Setting) -> list[Cell]:
 
 
 def _fig13_claims(rows: Sequence[Row]) -> list[Claim]:
-    ideal = _speed(where(rows, scheme="ideal"))
+    ideal = speed_of(where(rows, scheme="ideal"))
     rates = sorted(numbers(where(rows, scheme="mixed", batch=0), "rate"))
     found = {
-        scheme: [_speed(where(rows, scheme=scheme, rate=rate)) for rate in rates]
+        scheme: [speed_of(where(rows, scheme=scheme, rate=rate)) for rate in rates]
         for scheme in ("mixed", "readj")
     }
     falls = {scheme: speeds[0] / speeds[-1] for scheme, speeds in found.items()}
@@ -110,7 +96,7 @@ def _fig13_claims(rows: Sequence[Row]) -> list[Claim]:
 
 FIG13 = Figure(
     "13", "Distribution change", _fig13_cells, _fig13_claims,
-    lambda rows: _by_batch(
+    lambda rows: balance_by_batch(
         "Fig 13: frequencies that change",
         [row for row in rows if row["rate"] == max(numbers(rows, "rate"))],
     ),
@@ -131,10 +117,10 @@ def _fig14_cells(setting: Setting) -> list[Cell]:
 
 def _fig14_claims(rows: Sequence[Row]) -> list[Claim]:
     def speed(scheme: str, theta: float = TIGHT) -> float:
-        return _speed(where(rows, scheme=scheme, theta=theta))
+        return speed_of(where(rows, scheme=scheme, theta=theta))
 
     hashing, split = where(rows, scheme="hashing"), where(rows, scheme="pkg")
-    bound = mean(_later(hashing), "max_over_mean")
+    bound = mean(later(hashing), "max_over_mean")
     over = {
         "hashing": speed("mixed") / speed("hashing"),
         "Readj": speed("mixed") / speed("readj"),
@@ -142,8 +128,8 @@ def _fig14_claims(rows: Sequence[Row]) -> list[Claim]:
     loose = speed("readj", LOOSE) / speed("mixed", LOOSE)
     strict = speed("mixed") / speed("mixed", LOOSE)
     table = speed("mixed") / speed("mintable")
-    merged = speed("mixed") / _speed(split)
-    wait = _wait(where(rows, scheme="mixed", theta=TIGHT)) / _wait(split)
+    merged = speed("mixed") / speed_of(split)
+    wait = wait_of(where(rows, scheme="mixed", theta=TIGHT)) / wait_of(split)
     return [
         Claim(
             f"θ={TIGHT:g}: Mixed processes twice as much as hashing",
@@ -197,7 +183,7 @@ def _fig14_claims(rows: Sequence[Row]) -> list[Claim]:
 
 def _fig14_plot(rows: Sequence[Row]) -> Plot:
     summary: list[Row] = [
-        {"scheme": scheme, "theta": theta, "throughput": _speed(part)}
+        {"scheme": scheme, "theta": theta, "throughput": speed_of(part)}
         for scheme in distinct(rows, "scheme")
         for theta in distinct(rows, "theta")
         if (part := where(rows, scheme=scheme, theta=theta))
@@ -228,7 +214,7 @@ def _fig15_claims(rows: Sequence[Row]) -> list[Claim]:
     balance = {s: numbers(_after(rows, s), "max_over_mean") for s in ("mixed", "readj")}
     planning = {s: max(numbers(where(rows, scheme=s), "planning")) for s in ("mixed", "readj")}
     before = [row for row in where(rows, scheme="mixed") if row["workers"] == 15]
-    gained = throughput(_after(rows, "mixed")) / throughput(_later(before))
+    gained = throughput(_after(rows, "mixed")) / throughput(later(before))
     first = balance["mixed"][0] if balance["mixed"] else float("inf")
     return [
         Claim(
@@ -260,7 +246,7 @@ def _fig15_claims(rows: Sequence[Row]) -> list[Claim]:
 
 FIG15 = Figure(
     "15", "One worker more while running", _fig15_cells, _fig15_claims,
-    lambda rows: _by_batch("Fig 15: 15 workers, then 16", rows), CHOICES, draws=REPEATS,
+    lambda rows: balance_by_batch("Fig 15: 15 workers, then 16", rows), CHOICES, draws=REPEATS,
 )  # fmt: skip
 
 Q5_CHOICES = (
@@ -282,8 +268,8 @@ def _fig16_cells(setting: Setting) -> list[Query5]:
 
 def _fig16_claims(rows: Sequence[Row]) -> list[Claim]:
     hashing = where(rows, scheme="hashing")
-    found = {s: _speed(where(rows, scheme=s)) / _speed(hashing) for s in ("mixed", "readj")}
-    bound = mean(_later(hashing), "max_over_mean")
+    found = {s: speed_of(where(rows, scheme=s)) / speed_of(hashing) for s in ("mixed", "readj")}
+    bound = mean(later(hashing), "max_over_mean")
     least = found["mixed"] / max(1.0, found["readj"])
     return [
         Claim(
@@ -300,7 +286,7 @@ def _fig16_claims(rows: Sequence[Row]) -> list[Claim]:
 
 FIG16 = Figure(
     "16", "TPC-H query 5", _fig16_cells, _fig16_claims,
-    lambda rows: _by_batch("Fig 16: query 5 of TPC-H", rows), Q5_CHOICES, draws=REPEATS,
+    lambda rows: balance_by_batch("Fig 16: query 5 of TPC-H", rows), Q5_CHOICES, draws=REPEATS,
 )  # fmt: skip
 
 PAPER = Paper(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unskew_lab.papers.plot import Line, Panel, Plot
-from unskew_lab.papers.reading import numbers, where
+from unskew_lab.papers.reading import lines, numbers, where
 from unskew_lab.papers.specification import Row
 
 NOISE = 0.97
@@ -94,4 +94,32 @@ def by_batch(title: str, rows: Sequence[Row]) -> Plot:
             )
             found.append(Line(scheme, numbers(here, "batch"), done))
         panels.append(Panel(column, "batch", label, found))
+    return Plot(title, panels, columns=2)
+
+
+def later(rows: Sequence[Row]) -> list[Row]:
+    """Without the first batch, which there was nothing to learn from."""
+    return [row for row in rows if int(row["batch"]) > 0]
+
+
+def speed_of(rows: Sequence[Row]) -> float:
+    """Rows a second from the second batch on."""
+    return throughput(later(rows))
+
+
+def wait_of(rows: Sequence[Row]) -> float:
+    """The mean seconds of a batch, from the second on."""
+    return mean(later(rows), "seconds")
+
+
+def balance_by_batch(title: str, rows: Sequence[Row]) -> Plot:
+    """Throughput and balance over the batches."""
+    loaded = [row for row in rows if "max_over_mean" in row]
+    speeds: list[Row] = [
+        {**row, "throughput": float(row["rows"]) / float(row["seconds"])} for row in rows
+    ]
+    panels = [
+        Panel("throughput", "batch", "rows a second", lines(speeds, "batch", "throughput")),
+        Panel("balance", "batch", "max over mean", lines(loaded, "batch", "max_over_mean")),
+    ]
     return Plot(title, panels, columns=2)
