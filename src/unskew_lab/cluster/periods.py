@@ -34,7 +34,7 @@ class Periodic:
     grace: int = 1
 
     def measure(self) -> Sequence[Row]:
-        """One row per micro-batch; a few rows before, or compiling would count as the first's work."""
+        """One row per micro-batch, after a few rows of which nothing but compiling is left."""
         up = running()
         warm_up(up)
         mark = up.folder / f"warm-{self.scheme}-{bool(self.period)}"
