@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from unskew._spark.engine.calls import GroupCall
-from unskew._spark.engine.pilot_task import COUNTED, ROWS, PilotTask
+from unskew._spark.engine.pilot_task import COUNTED, ROWS, Bounded, PilotTask
 from unskew._spark.engine.stages import Stage
 from unskew._spark.frames.prompt_tasks import Prompt
 from unskew._spark.planning.cost_model import FunctionCost, fitted
@@ -28,9 +28,16 @@ _ALONE = 100_000
 
 
 def run_pilot(
-    request: RoutingRequest, call: GroupCall, merge: GroupCall | None, rows: float | None
+    request: RoutingRequest,
+    call: GroupCall,
+    merge: GroupCall | None,
+    rows: float | None,
+    within: float,
 ) -> Pilot | None:
-    """Time `call`, and `merge` if there is one; None if the function fails."""
+    """Time `call`, and `merge` if there is one; None if the function fails.
+
+    The job is cancelled after so many seconds.
+    """
     request = request.by_position()
     stage = Stage.of(request, Route.in_place())
     session = request.rows.sparkSession
@@ -38,7 +45,7 @@ def run_pilot(
     # One task reads as many partitions as it takes. All of its results are read: where Spark stops
     # early it throws the Python worker away, and the next job waits for a new one.
     some = stage.rows.coalesce(1).limit(COUNTED) if merge else _some_keys(request, stage, rows)
-    found = some.mapInArrow(Prompt(task), "report string").collect()
+    found = some.mapInArrow(Prompt(Bounded(task, within)), "report string").collect()
     report = json.loads(found[0]["report"]) if found else {}
     if "pace" in report:
         note_pace(session, report["pace"])

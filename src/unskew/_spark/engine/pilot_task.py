@@ -6,8 +6,11 @@ It imports nothing that a worker does without: every Python worker of a session 
 from __future__ import annotations
 
 import json
+import os
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -35,6 +38,8 @@ ENOUGH, CALLS = 0.02, 8
 their rows, which few calls do not tell."""
 PARTS = 4
 """Of how many partial results of a key it times a merge, beside that of one."""
+_AFTER = 0.25
+"""Seconds behind the cancelling of the job, when its task ends: as killed, not as failed."""
 _MERGING = 0.01  # Seconds of merges that are timed.
 _MERGES = 100  # Keys whose merge is timed.
 
@@ -54,6 +59,36 @@ def _mixed(groups: KeyGroups) -> pa.Table:
     order = np.random.default_rng(0).permutation(groups.count)
     rows = [np.arange(groups.starts[each], groups.starts[each + 1]) for each in order]
     return groups.rows.take(pa.array(np.concatenate(rows)))
+
+
+@contextmanager
+def bounded(seconds: float) -> Iterator[None]:
+    """End this process if what is done here takes longer, even in a call that waits."""
+    end = threading.Timer(seconds, os._exit, [1])
+    end.name, end.daemon = "end of a pilot", True
+    end.start()
+    try:
+        yield
+    finally:
+        end.cancel()
+        end.join()
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A task that does not outlive its job, which is cancelled after so many seconds.
+
+    Spark lets a cancelled task keep its slot for two to four seconds, then kills its worker.
+    Stopping the function alone would leave in the worker what it has half done, for the real run.
+    """
+
+    task: Callable[[Batches], Batches]
+    seconds: float
+
+    def __call__(self, batches: Batches) -> Batches:
+        """What the task makes of its rows."""
+        with bounded(self.seconds + _AFTER):
+            yield from self.task(batches)
 
 
 class TimedCall(NamedTuple):

@@ -25,7 +25,7 @@ from unskew._spark.planning.plan import Plan, WayForecast
 from unskew._spark.planning.reasons import because, expected
 from unskew._spark.planning.remembered_work import cost_of, profile_of, work_of
 from unskew._spark.planning.request import RoutingRequest
-from unskew._spark.planning.side_jobs import Allowance, ran_before
+from unskew._spark.planning.side_jobs import Allowance, longest, ran_before
 from unskew._spark.planning.statistics import FEW, PASS, KeyProfile, profile_keys, together
 from unskew._spark.planning.ways import Job, Way, first_simplest
 from unskew._spark.planning.work import KeySample, KeyWork
@@ -74,8 +74,9 @@ class Question:
 
     request: RoutingRequest
     merges: bool
-    pilot: Callable[[float | None], Pilot | None] | None = None
-    """Times the function, given the estimated number of rows; None if it may not be called."""
+    pilot: Callable[[float | None, float], Pilot | None] | None = None
+    """Times the function, given the estimated number of rows and after how many seconds it is
+    cancelled; None if it may not be called."""
     cost: FunctionCost = ASSUMED
     """If no pilot tells it."""
     pilot_rows: int = 1
@@ -132,7 +133,8 @@ class Question:
             source="at least: a pilot was not done in time",
         )
         late: Pilot | None = Pilot(slow, self._usual_merge(slow), None)
-        return allowance.beside(_PILOT, seconds, partial(self.pilot, source.rows), late)
+        within = longest(self.request.rows.sparkSession, _PILOT, seconds)
+        return allowance.beside(_PILOT, seconds, partial(self.pilot, source.rows, within), late)
 
     def _expected(self, machine: Machine, source: Input, cost: FunctionCost) -> float:
         """The seconds that the job takes at least, whatever its keys are."""

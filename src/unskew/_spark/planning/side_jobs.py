@@ -47,6 +47,11 @@ def ran_before(session: SparkSession, what: str) -> bool:
     return what in _started.get(session, ())
 
 
+def longest(session: SparkSession, what: str, seconds: float) -> float:
+    """After how long a job of this kind is cancelled that may take `seconds`."""
+    return seconds + (0.0 if ran_before(session, what) else _START)
+
+
 class Allowance:
     """The seconds that all jobs of ours beside one of the user's may take together."""
 
@@ -66,7 +71,7 @@ class Allowance:
         late: Result | None = None,
     ) -> Result | None:
         """As the function of this name; what the first of its kind takes longer is not counted."""
-        free = 0.0 if ran_before(self._session, what) else _START
+        free = longest(self._session, what, 0.0)
         began = time.monotonic()
         try:
             return beside(self._session, what, seconds, job, late)
@@ -87,9 +92,8 @@ def beside(
     """
     if seconds <= 0:
         return None
-    known = _started.setdefault(session, set())
-    seconds += 0 if what in known else _START
-    known.add(what)
+    seconds = longest(session, what, seconds)
+    _started.setdefault(session, set()).add(what)
     tag = f"unskew-{uuid.uuid4()}"
     with _named(session, tag, what):
         done, over = threading.Event(), threading.Event()
