@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame
 
-from unskew._spark.planning.run_time import run_seconds
+from unskew._spark.planning.run_time import took
 from unskew.errors import ParameterError, ParameterTypeError
 
 _log = logging.getLogger("unskew")
@@ -27,6 +27,7 @@ class Explained(Protocol):
 
 
 _plans: WeakKeyDictionary[DataFrame, Explained] = WeakKeyDictionary()
+_since: WeakKeyDictionary[DataFrame, int | None] = WeakKeyDictionary()
 
 
 def tell(line: str) -> None:
@@ -55,7 +56,8 @@ def verbose(on: bool = True) -> None:
 def explain(result: DataFrame) -> None:
     """Print how a DataFrame that a verb of unskew returned will run, and why.
 
-    Once it has run (`collect`, a write), also how long that took, beside what was expected.
+    Once it has run (`collect`, a write), also how long that took, beside what was expected. Of a
+    join or `repartition` that Spark runs by itself this is known only if the result is collected.
 
     Parameters
     ----------
@@ -63,9 +65,9 @@ def explain(result: DataFrame) -> None:
         What the verb returned, as it is: another DataFrame made of it has no plan of its own.
     """
     plan_of(result).explain()
-    seconds = run_seconds(result)
-    if seconds is not None:
-        print(f"took      {seconds:.2f} s when it ran")
+    line = took(result, _since.get(result))
+    if line is not None:
+        print(line)
 
 
 def plan_of(result: DataFrame) -> Any:
@@ -93,9 +95,12 @@ def plan_of(result: DataFrame) -> Any:
     return plan
 
 
-def explained(result: DataFrame, plan: Explained) -> DataFrame:
-    """Keep the plan behind a result as long as the result is there."""
-    _plans[result] = plan
+def explained(result: DataFrame, plan: Explained, since: int | None = None) -> DataFrame:
+    """Keep the plan behind a result as long as the result is there.
+
+    Columns of the result with numbers above `since` were made for it.
+    """
+    _plans[result], _since[result] = plan, since
     return result
 
 

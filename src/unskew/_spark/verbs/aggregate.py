@@ -26,6 +26,7 @@ from unskew._spark.planning.notices import explained
 from unskew._spark.planning.own_call import NO_KEY
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
+from unskew._spark.planning.run_time import last_number
 from unskew._spark.routing.route import IN_PLACE
 from unskew.aggregates import Aggregate
 from unskew.partitioners import Need
@@ -38,6 +39,17 @@ def aggregated(
     hints: CostHints,
 ) -> DataFrame:
     """One row for each key: its columns, then the aggregates."""
+    since = last_number(request.rows.sparkSession)
+    result, plan = _aggregated(request, columns, named, hints)
+    return explained(result, plan, since)
+
+
+def _aggregated(
+    request: RoutingRequest,
+    columns: Sequence[Column | Aggregate],
+    named: Mapping[str, Column | Aggregate],
+    hints: CostHints,
+) -> tuple[DataFrame, Plan]:
     rows, key = request.rows, request.key
     plan = AggregationPlan.of(rows, key.column_names, columns, named)
     if not plan.in_spark:
@@ -45,26 +57,28 @@ def aggregated(
     scheme = request.scheme.route.name if isinstance(request.scheme, Plan) else request.scheme
     if scheme in ("auto", IN_PLACE) or not plan.key:
         made = request.left_to_spark("it combines these aggregates before the shuffle")
-        return explained(_named(rows.groupBy(*plan.keys).agg(*plan.whole()), request), made)
+        return _named(rows.groupBy(*plan.keys).agg(*plan.whole()), request), made
     if plan.has_columns:
         # They cannot be split into partial aggregates: all rows of a key must be in one place.
         results = rows.groupBy(*plan.keys).agg(*plan.whole()).columns
         made = request.needing(Need.WHOLE_KEY).plan()
         placed, worker = made.route.place(rows, key, beside=results)
         done = placed.groupBy(worker, *plan.keys).agg(*plan.whole()).drop(worker)
-        return explained(_named(done, request), made)
+        return _named(done, request), made
     made = request.plan()
     placed, worker = made.route.place(rows, key)
     partial = aggregate_by(placed, [F.col(worker), *plan.keys], *plan.partials())
-    return explained(_named(partial.groupBy(*plan.keys).agg(*plan.merged()), request), made)
+    return _named(partial.groupBy(*plan.keys).agg(*plan.merged()), request), made
 
 
-def _in_python(plan: AggregationPlan, request: RoutingRequest, hints: CostHints) -> DataFrame:
+def _in_python(
+    plan: AggregationPlan, request: RoutingRequest, hints: CostHints
+) -> tuple[DataFrame, Plan]:
     if not plan.key:
-        return explained(_by_spark(plan, request), request.left_to_spark(NO_KEY))
+        return _by_spark(plan, request), request.left_to_spark(NO_KEY)
     if any(contains(field.dataType, YearMonthIntervalType) for field in request.key.fields):
         made = request.left_to_spark("Arrow has no intervals of years and months, the key's type")
-        return explained(_by_spark(plan, request), made)
+        return _by_spark(plan, request), made
     states, settings = plan.states(), WorkerSettings.of(plan.rows)
     schema = state_schema(request.key, states)
     fold = FoldCall(states, tuple(range(len(states.columns))), schema, settings)
@@ -74,10 +88,10 @@ def _in_python(plan: AggregationPlan, request: RoutingRequest, hints: CostHints)
     done = merge_in_bulk(slim, decision.plan.route, fold, finish, decision.place)
     results = plan.results(column("results"))
     if not keys_are_shown(plan.rows):
-        return explained(done.select(*results), decision.plan)
+        return done.select(*results), decision.plan
     key = enumerate(zip(request.key.names, request.key.fields, strict=True))
     keys = [shown(column(f"k{n}"), field.dataType).alias(name) for n, (name, field) in key]
-    return explained(done.select(*keys, *results), decision.plan)
+    return done.select(*keys, *results), decision.plan
 
 
 def _by_spark(plan: AggregationPlan, request: RoutingRequest) -> DataFrame:
