@@ -625,6 +625,15 @@ def test_names_of_columns_are_escaped(spark, capsys):
     assert "\x1b" not in shown
 
 
+def test_a_hot_key_of_a_costly_input_is_shown_by_the_hash_that_spark_has(spark, capsys):
+    rows = spark.range(60).selectExpr("if(id % 3 > 0, 'hot', string(id)) key")
+    costly = rows.mapInArrow(lambda batches: batches, rows.schema)
+    unskew.plan(costly, "key", 8, need="whole-key").explain()
+    hashed = F.format_string("%016x", F.xxhash64("key"))
+    found = rows.where("key = 'hot'").select(hashed).first()[0]
+    assert f"hot key   {found} is whole" in capsys.readouterr().out
+
+
 def test_a_plan_is_told_when_its_session_is_stopped():
     program = (
         "import unskew, unskew.testing\n"
