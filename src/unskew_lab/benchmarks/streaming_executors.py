@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unskew_lab.benchmarks.measuring import Measurement
-from unskew_lab.benchmarks.streaming_stateful import WORKERS, count_rows, write_touched
+from unskew_lab.benchmarks.streaming_stateful import (
+    WORKERS,
+    count_rows,
+    sql_seconds,
+    write_touched,
+)
 from unskew_lab.session import new_session
 
 if TYPE_CHECKING:
@@ -34,15 +39,22 @@ def run() -> Iterator[Measurement]:
 
     with tempfile.TemporaryDirectory() as folder:
         write_touched(Path(folder), KEYS, BATCHES, all_first=True)
-        local = _usual(_followed(new_session(2), folder, "local"))
+        session = new_session(2)
+        local_sql = statistics.median(sql_seconds(session, folder, "local-sql")[FIRST:])
+        local = _usual(_followed(session, folder, "local"))
         active = SparkSession.getActiveSession()
         if active is not None:
             active.stop()
         with LocalCluster(3, memory=1024) as cluster:
-            found = _followed(cluster.session(), folder, "cluster", cluster.kill_an_executor)
+            session = cluster.session()
+            sql = statistics.median(sql_seconds(session, folder, "cluster-sql")[FIRST:])
+            found = _followed(session, folder, "cluster", cluster.kill_an_executor)
     name = f"{KEYS:,} keys of state on three executors"
     usual = _usual(found[: LOST + 1])
     yield Measurement(name, usual, usual / local, "one process", CLUSTER)
+    plain = "SQL without state on three executors"
+    yield Measurement(plain, sql, sql / local_sql, "one process", None)
+    yield Measurement(name, usual, usual / sql, plain, None)
     for label, first, last, most in (
         ("an executor is lost", LOST + 1, GREW + 1, LOST_SHARE),
         (f"{WORKERS} to {WORKERS + 1} workers", GREW + 1, BATCHES, GREW_SHARE),

@@ -96,7 +96,7 @@ def fixed() -> Iterator[Measurement]:
     session = _session()
     with tempfile.TemporaryDirectory() as folder:
         write_touched(Path(folder), FIXED_KEYS, FIXED_BATCHES, all_first=True)
-        plain = statistics.median(_sql(session, folder)[2:])
+        plain = statistics.median(sql_seconds(session, folder, "sql")[2:])
         stream = _stateful(session, folder)
         query = stream.start(f"{folder}/output", availableNow=True)
         query.awaitTermination()
@@ -123,17 +123,19 @@ def _jobs(session: SparkSession, query: StreamingQuery) -> tuple[int, int]:
     return len(jobs), sum(len(info.stageIds) for info in infos if info is not None)
 
 
-def _sql(session: SparkSession, folder: str) -> list[float]:
-    """Seconds of each batch of a plain aggregation."""
+def sql_seconds(session: SparkSession, folder: str, name: str) -> list[float]:
+    """Seconds of each batch of a plain aggregation, which writes to a folder of this name."""
     times = []
 
     def write(batch: DataFrame, number: int) -> None:
         began = time.perf_counter()
-        batch.groupBy("key").count().write.mode("overwrite").parquet(f"{folder}/sql/batch={number}")
+        batch.groupBy("key").count().write.mode("overwrite").parquet(
+            f"{folder}/{name}/batch={number}"
+        )
         times.append(time.perf_counter() - began)
 
     writer = _stream(session, folder).writeStream.foreachBatch(write)
-    writer = writer.option("checkpointLocation", f"{folder}/sql-checkpoint")
+    writer = writer.option("checkpointLocation", f"{folder}/{name}-checkpoint")
     writer.trigger(availableNow=True).start().awaitTermination()
     return times
 
