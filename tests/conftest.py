@@ -102,7 +102,24 @@ def _log_level() -> Iterator[None]:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def _shuffle_partitions() -> Iterator[None]:
+    """Commands ask for a session of their own, and change the one that tests share."""
+    if "pyspark" not in sys.modules:
+        yield
+        return
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    before = session and session.conf.get("spark.sql.shuffle.partitions")
+    yield
+    if session and before:
+        session.conf.set("spark.sql.shuffle.partitions", before)
+
+
+@pytest.fixture
+def run(
+    _shuffle_partitions: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
     """Run `unskew WORDS`; gives exit code, standard output and error output."""
 
     def command(*words: str) -> tuple[object, str, str]:
