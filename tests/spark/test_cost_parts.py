@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew._spark.costs import parts
-from unskew._spark.costs.parts import InParts, TimedPart, cut_by_cost, shared_out
+from unskew._spark.costs.parts import InParts, cut_by_cost
+from unskew._spark.costs.shares import TimedPart, shared_out
 from unskew._spark.frames.arrow_files import ArrowFolder
 from unskew._spark.planning.cost_curve import CostCurve, keys_of, never_falling
 from unskew._spark.planning.row_costs import RowCosts
@@ -173,7 +174,7 @@ def recorded(clock: list[float], folder, keys: np.ndarray, costs: np.ndarray) ->
 def test_costs_of_rows_that_are_never_apart_follow_what_the_user_said():
     costs = np.array([1.0, 100.0])
     alike = [TimedPart(keys_of(costs), np.array([50, 1]), 15.0)] * 5
-    (cheap, costly), *_ = shared_out(alike, by_cost=True)
+    (cheap, costly), *_ = shared_out(alike, "cost")
     assert cheap + costly == pytest.approx(15.0)
     assert 10 * cheap / 50 < costly
 

@@ -18,6 +18,7 @@ from unskew._spark.costs import known_costs
 from unskew._spark.costs.known_costs import fingerprint_of
 from unskew._spark.planning.job_names import job_name
 from unskew._spark.planning.memory import Memory
+from unskew._spark.planning.number_keys import keys_of_numbers
 from unskew._spark.planning.work_record import WorkRecord
 from unskew.hashing import hash_keys
 
@@ -56,7 +57,7 @@ def test_costs_by_key_are_learned_by_one_run_and_used_by_the_next(memory, rows):
     assert {row["task"] for row in first.collect()} == {0, 1, 2}
     assert "not known yet; this run tells the next" in said[0]
     job = job_name("job", "map", (), seen)
-    mark = fingerprint_of(seen, "arrow", ("key",), by_key=True)
+    mark = fingerprint_of(seen, "arrow", ("key",), "key")
     timed = memory.recall(job, mark)
     assert timed is not None
     assert timed.rows == 100
@@ -110,6 +111,57 @@ def uneven(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def uneven_frames(frames):
     for frame in frames:
         yield frame[frame["id"] % 5 > 0]
+
+
+numbers = st.lists(
+    st.none() | st.sampled_from([0.0, -0.0, -7.0, float("nan"), float("inf"), 1e300, 2.5]),
+    max_size=40,
+)
+
+
+@few_jobs
+@given(runs=st.lists(numbers, min_size=2, max_size=3), pandas=st.booleans())
+def test_rows_are_those_of_plain_spark_with_keys_that_are_numbers(
+    spark, tmp_path_factory, runs, pandas
+):
+    unskew.remember(tmp_path_factory.mktemp("memory"))
+    try:
+        for values in runs:
+            rows = spark.createDataFrame([*enumerate(values)], "id long, key double")
+            verb = unskew.mapInPandas if pandas else unskew.mapInArrow
+            function = uneven_frames if pandas else uneven
+            given = {"cost_key": "key", "workers": 2, "name": "number", "scheme": "heavy-first"}
+            ours = verb(rows, function, rows.schema, **given)
+            plain = (rows.mapInPandas if pandas else rows.mapInArrow)(function, rows.schema)
+            assert sorted(map(repr, ours.collect())) == sorted(map(repr, plain.collect()))
+    finally:
+        unskew.remember(None)
+
+
+def test_a_number_that_was_never_seen_goes_by_its_neighbours(memory, spark):
+    size = F.when(F.col("id") == 77, 5000).otherwise(10 + F.col("id") % 90)
+    rows = spark.range(0, 100, 1, 3).withColumn("size", size)
+    job, mark = (
+        job_name("sizes", "map", (), seen),
+        fingerprint_of(seen, "arrow", ("size",), "number"),
+    )
+    # What a function would have left there that takes 10 ms for each unit of size.
+    known = np.arange(10.0, 1000.0)
+    record = WorkRecord.of(
+        keys_of_numbers(known), np.ones(known.size, dtype=np.int64), 0.01 * known, fingerprint=mark
+    )
+    place = memory.start_run(job, mark, 1)
+    assert place is not None
+    place.write(record, 0, 0)
+    said: list[str] = []
+    given = {"cost_key": "size", "workers": 3, "name": "sizes", "say": said.append}
+    tasks = {
+        row["id"]: row["task"] for row in unskew.mapInArrow(rows, seen, SCHEMA, **given).collect()
+    }
+    assert said[0].startswith("heavy first: ")
+    assert tasks[77] == 0
+    assert sorted(tasks) == list(range(100))
+    assert min(task for number, task in tasks.items() if number != 77) > 0
 
 
 @pytest.mark.usefixtures("memory")

@@ -132,7 +132,7 @@ def seen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch.append_column("task", pa.array([task] * batch.num_rows, pa.int32()))
 
 
-MARK = fingerprint_of(seen, "arrow", ("key",), by_key=True)
+MARK = fingerprint_of(seen, "arrow", ("key",), "key")
 
 
 def slow(folder: Path, number: int) -> None:

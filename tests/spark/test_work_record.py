@@ -237,3 +237,13 @@ def test_what_a_merge_takes_is_kept_with_the_work():
     damaged = body[:6] + struct.pack("<d", -1.0) + body[14:]
     with pytest.raises(InputError, match="its merges take"):
         from_bytes(sealed(damaged))
+
+
+def test_ranges_are_added_up_no_more_than_they_must_be():
+    keys = np.arange(100, 140, dtype=np.uint64) << np.uint64(54)
+    ones = np.ones(40, dtype=np.int64)
+    record = WorkRecord.of(keys, ones, np.ones(40), most=0)
+    few = record.in_ranges_of(20, turn=3)
+    assert np.count_nonzero(few.rest_calls) == 20
+    assert (few.rows, few.calls, few.seconds) == (40, 40, 40.0)
+    assert record.in_ranges_of(40, turn=3) is record

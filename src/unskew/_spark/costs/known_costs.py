@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from unskew._spark.costs.cost_columns import cost_by_key, cost_by_number
 from unskew._spark.costs.heavy_first import heavy_first
 from unskew._spark.costs.parts import Form, InParts, MapFunction
+from unskew._spark.costs.shares import Marks
 from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew._spark.frames.prompt_tasks import Prompt
@@ -24,12 +24,6 @@ from unskew._spark.planning.map_decision import SHORT, MapPlan, MapQuestion, lef
 from unskew._spark.planning.memory import Memory
 from unskew._spark.planning.run_records import RecordPlace
 from unskew._spark.planning.work_record import WorkRecord
-from unskew._spark.routing.native import PerfectTable, array_literal, looked_up
-
-MOST_KEYS = 1024
-"""Keys whose rows have an expected cost of their own: the costliest."""
-
-_MICROSECOND = 1e-6
 
 Start = Callable[[int | None], RecordPlace | None]
 """Gives the place where a run of so many tasks writes what it learns."""
@@ -51,9 +45,9 @@ class KnownCosts:
     schema: StructType
     form: Form
     slots: int | None
-    cost: Column | None
-    """The cost itself, DOUBLE; None if there is a key."""
-    key_hash: Column | None
+    told_by: Marks
+    column: Column
+    """The cost, the hash of the key, or the key: DOUBLE if it is a number."""
     shown: tuple[str, ...]
     """The names of the columns that tell, for the name of the job."""
     name: str | None = None
@@ -65,7 +59,7 @@ class KnownCosts:
         if memory is None:
             return self.planned(rows, None, None)
         job = job_name(self.name, "map", self.shown, self.function)
-        record = memory.recall(job, self.mark, self.key_hash is not None)
+        record = memory.recall(job, self.mark, self.told_by == "key")
         seen = None if record is None else Seen(record, record.seconds)
         return self.planned(rows, seen, partial(memory.start_run, job, self.mark))
 
@@ -86,7 +80,7 @@ class KnownCosts:
     @property
     def mark(self) -> str:
         """What tells records of this map from others."""
-        return fingerprint_of(self.function, self.form, self.shown, self.key_hash is not None)
+        return fingerprint_of(self.function, self.form, self.shown, self.told_by)
 
     def _plan(
         self,
@@ -100,18 +94,19 @@ class KnownCosts:
             machine = Machine(self.slots, min(self.slots, machine.cores))
         if seen is not None and seen.seconds < SHORT * machine.slots and not self.always:
             return left(f"an earlier run took {seen.seconds:.1f} s on {machine.slots} slots")
-        if self.cost is not None:
+        if self.told_by == "cost":
             unit = None if seen is None else CostCurve.of(seen.record)
-            return MapQuestion(rows, self.cost, machine, unit, self.always, keep).decide()
-        assert self.key_hash is not None
+            return MapQuestion(rows, self.column, machine, unit, self.always, keep).decide()
         if seen is None or not seen.record.rows:
             later = "this run tells the next" if remembers else "unskew.remember would keep it"
             return left(f"what rows of a key cost is not known yet; {later}")
-        by_key = cost_by_key(seen.record, self.key_hash)
-        return MapQuestion(rows, by_key, machine, 1.0, self.always, keep).decide()
+        expected = cost_by_number if self.told_by == "number" else cost_by_key
+        seconds = expected(seen.record, self.column)
+        return MapQuestion(rows, seconds, machine, 1.0, self.always, keep).decide()
 
     def _mapped(self, rows: DataFrame, plan: MapPlan, place: RecordPlace | None) -> DataFrame:
-        limit = plan.most_of_a_part if self.cost is not None else None
+        by_cost = self.told_by == "cost"
+        limit = plan.most_of_a_part if by_cost else None
         cut = place is not None or (limit is not None and plan.way.by_cost)
         # No columns at all: Arrow would forget how many rows there are.
         cut = cut and bool(rows.columns)
@@ -119,11 +114,9 @@ class KnownCosts:
         if plan.way.by_cost:
             rows = in_fixed_order(rows)
         if cut:
-            marks = self.cost if self.cost is not None else self.key_hash
-            assert marks is not None
-            rows = rows.withColumn(helper_name("mark", rows), marks)
-            most = (limit or float("inf")) if self.cost is not None else None
-            function = InParts(self.function, self.form, most, place)
+            rows = rows.withColumn(helper_name("mark", rows), self.column)
+            most = (limit or float("inf")) if by_cost else None
+            function = InParts(self.function, self.form, most, place, self.told_by == "number")
         if plan.way.by_cost:
             assert plan.costs is not None
             rows = heavy_first(rows, plan.costs, plan.way)
@@ -132,22 +125,8 @@ class KnownCosts:
         return rows.mapInPandas(Prompt(function), self.schema)
 
 
-def fingerprint_of(function: MapFunction, form: Form, shown: tuple[str, ...], by_key: bool) -> str:
+def fingerprint_of(
+    function: MapFunction, form: Form, shown: tuple[str, ...], told_by: Marks
+) -> str:
     """Of a map: what is a cost in one may be a key in another of the same name."""
-    return fingerprint(["map", form, *shown, by_key, function])
-
-
-def cost_by_key(record: WorkRecord, key_hash: Column) -> Column:
-    """The expected seconds of a row: of its key if that is costly, else of all other keys."""
-    each = record.key_seconds / np.maximum(record.key_rows, 1)
-    costly = np.argsort(-each, kind="stable")[:MOST_KEYS]
-    seconds = record.seconds - float(record.key_seconds[costly].sum())
-    rows = record.rows - int(record.key_rows[costly].sum())
-    other = max(seconds, 0.0) / max(rows, 1)
-
-    def found(table: PerfectTable, slot: Column) -> Column:
-        whole = np.ceil(each[costly] / _MICROSECOND).astype(np.int64)
-        number = F.get(array_literal(table.spread(whole, 0), "bigint"), slot)
-        return number.cast("double") * F.lit(_MICROSECOND)
-
-    return looked_up(record.keys[costly], key_hash, found, F.lit(other))
+    return fingerprint(["map", form, *shown, told_by, function])

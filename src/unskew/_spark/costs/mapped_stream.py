@@ -84,7 +84,7 @@ class CostliestFirstStream(MappedStream):
         if folder is None:
             return None
         if self._costs is None or self._costs.folder != folder:
-            self._costs = StreamCosts(folder, self.work.mark, self.work.key_hash is not None)
+            self._costs = StreamCosts(folder, self.work.mark, self.work.told_by == "key")
         return self._costs
 
 

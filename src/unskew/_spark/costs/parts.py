@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from unskew._spark.costs.shares import Marks, TimedPart, shared_out
 from unskew._spark.planning.cost_curve import keys_of
 from unskew._spark.planning.machine import Seconds
+from unskew._spark.planning.number_keys import keys_of_numbers
 from unskew._spark.planning.recording import Recorder
 from unskew._spark.planning.run_records import RecordPlace
-from unskew._spark.planning.work_record import Hashes, Whole
+from unskew._spark.planning.work_record import Hashes
 
 MapFunction = Callable[[Iterator[Any]], Iterator[Any]]
 Form = Literal["arrow", "pandas"]
@@ -32,17 +33,18 @@ SHARE = 1 / 8
 """Or this share of what all parts before it took, if that is more."""
 _HELD = 256  # Timed parts that are held one by one.
 _GUIDES = 64  # The finest of them, which tell keys of later parts from each other.
-_ROUNDS = 100
-_STEPS = 4_000_000  # Of all rounds together: a tenth of a second.
-_FITS = 0.05
 
 
-class TimedPart(NamedTuple):
-    """The rows of a part by key, and its seconds."""
+def _hashes(marks: Any) -> Hashes:
+    hashes: Hashes = marks.view(np.uint64)
+    return hashes
 
-    keys: Hashes
-    rows: Whole
-    seconds: float
+
+_KEYS: dict[Marks, Callable[[Any], Hashes]] = {
+    "cost": keys_of,
+    "key": _hashes,
+    "number": keys_of_numbers,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,15 @@ class InParts:
     """The cost that a part has at most, unless it is one row; None if the column is a key."""
     place: RecordPlace | None
     """Where to write what was timed."""
+    number: bool = False
+    """Whether the column is a key that is a number, DOUBLE, and not the hash of one."""
+
+    @property
+    def marks(self) -> Marks:
+        """What the column is."""
+        if self.limit is not None:
+            return "cost"
+        return "number" if self.number else "key"
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Run a task; the function's errors pass through unchanged."""
@@ -115,7 +126,7 @@ class PartsTask:
             return
         wanted = max(LEAST, SHARE * self._spent)
         self._size = int(np.clip(len(marks) * wanted / max(seconds, 1e-6), 1, 4 * self._size))
-        keys = marks.view(np.uint64) if self._work.limit is None else keys_of(marks)
+        keys = _KEYS[self._work.marks](marks)
         self._held.append(TimedPart(*np.unique(keys, return_counts=True), seconds))
         self._spent += seconds
         if len(self._held) >= _HELD:
@@ -124,7 +135,7 @@ class PartsTask:
     def _fold(self, factor: float) -> None:
         if self._recorder is not None and self._held:
             parts = self._guides + self._held
-            shares = shared_out(parts, by_cost=self._work.limit is not None)
+            shares = shared_out(parts, self._work.marks)
             for part, seconds in zip(self._held, shares[len(self._guides) :], strict=True):
                 self._recorder.add(part.keys, part.rows, factor * seconds)
             self._guides = self._guides or self._held[:_GUIDES]
@@ -158,43 +169,6 @@ def cut_by_cost(costs: Seconds, limit: float) -> list[int]:
             load = 0.0
         load += cost
     return [*ends, costs.size]
-
-
-def shared_out(parts: list[TimedPart], by_cost: bool = False) -> list[Seconds]:
-    """The seconds of the keys of each part, so that a key takes about the same in all of them.
-
-    Small parts count as much as large ones, which tell little. `by_cost` if the keys are costs:
-    where parts do not tell, rows take more the costlier they are.
-
-    >>> parts = [TimedPart(np.array([1, 2]), np.array([1, 1]), 3.0),
-    ...          TimedPart(np.array([2]), np.array([2]), 2.0)]
-    >>> [each.round(0).tolist() for each in shared_out(parts)]
-    [[2.0, 1.0], [2.0]]
-    """
-    keys, places = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
-    rows = np.concatenate([part.rows for part in parts]).astype(np.float64)
-    sizes = [part.keys.size for part in parts]
-    owner = np.repeat(np.arange(len(parts)), sizes)
-    spent = np.array([part.seconds for part in parts])
-    weights = 1 / np.bincount(owner, rows, len(parts))[owner]
-    counts = np.bincount(places, rows * weights, keys.size)
-    each = np.ones(keys.size)
-    if by_cost:
-        each += _relative(keys, np.bincount(places, rows, keys.size))
-    for _ in range(int(np.clip(_STEPS / rows.size, 8, _ROUNDS))):
-        expected = each[places] * rows
-        ratios = spent / np.maximum(np.bincount(owner, expected, len(parts)), 1e-300)
-        seconds = expected * ratios[owner]
-        if np.abs(ratios - 1).max() < _FITS:
-            break
-        each = np.bincount(places, seconds * weights, keys.size) / counts
-    return np.split(seconds, np.cumsum(sizes)[:-1])
-
-
-def _relative(keys: Hashes, rows: NDArray[Any]) -> Seconds:
-    """The costs that are the keys, so that they are 1 in the mean of all rows."""
-    costs: Seconds = np.minimum(keys.view(np.float64), 1e290)
-    return costs / max(float(np.average(costs, weights=rows)), 1e-290)
 
 
 def without_last(batch: Any, form: Form) -> tuple[Any, Any]:

@@ -135,9 +135,11 @@ class WorkRecord(ArrayValue):
 
         It is another one each turn, so that many such records add up to level neighbours.
         """
-        if np.count_nonzero(self.rest_calls) <= most:
+        width = 1
+        while np.count_nonzero(self.rest_calls.reshape(-1, width).any(axis=1)) > most:
+            width *= 2
+        if width == 1:
             return self
-        width = RANGES >> (most.bit_length() - 1)
         place = int(turn * _GOLDEN % 1 * width)
 
         def added(values: NDArray[Any]) -> NDArray[Any]:

@@ -8,13 +8,14 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import NumericType, StructType
 
 from unskew._spark.costs.cost_aware_map import CostAwareMap, CostKey
 from unskew._spark.costs.known_costs import KnownCosts
 from unskew._spark.costs.learned_costs import PosgStream, map_batch
 from unskew._spark.costs.mapped_stream import CostliestFirstStream, MappedStream
 from unskew._spark.costs.parts import Form, MapFunction
+from unskew._spark.costs.shares import Marks
 from unskew._spark.frames.files import is_connect
 from unskew._spark.frames.keys import KeyColumns, check_rows, of_one_frame
 from unskew._spark.frames.schemas import struct_of
@@ -200,22 +201,28 @@ class _Asked(NamedTuple):
     ) -> KnownCosts:
         if not callable(func):
             raise ParameterTypeError("func", func, "a function of an iterator of batches")
-        always = self.scheme == "heavy-first"
         parsed = struct_of(schema)
+        told_by, column, shown = self._told(df)
+        always = self.scheme == "heavy-first"
+        return KnownCosts(
+            func, parsed, form, self.workers, told_by, column, shown, self.name, always
+        )
+
+    def _told(self, df: DataFrame) -> tuple[Marks, Column, tuple[str, ...]]:
+        """What tells the costs of rows, and the names of its columns."""
+        shown: tuple[str, ...] = ()
         if self.cost is not None:
-            given = cost_column(df, self.cost)
             shown = (self.cost,) if isinstance(self.cost, str) else ()
-            return KnownCosts(
-                func, parsed, form, self.workers, given, None, shown, self.name, always
-            )
-        hashed, names = _hashed(df, self.cost_key)
-        return KnownCosts(func, parsed, form, self.workers, None, hashed, names, self.name, always)
-
-
-def _hashed(df: DataFrame, key: CostKey | None) -> tuple[Column, tuple[str, ...]]:
-    """The hash of the cost key, and the names of its columns."""
-    if isinstance(key, Column):
-        df.select(F.xxhash64(key)).schema  # noqa: B018 - raises for unknown columns and types
-        return F.xxhash64(key), ()
-    columns = KeyColumns.of(df, key)  # type: ignore[arg-type]
-    return columns.hash, columns.names
+            return "cost", cost_column(df, self.cost), shown
+        key = self.cost_key
+        if isinstance(key, Column):
+            kind = df.select(F.xxhash64(key), key).schema[1].dataType
+            number, hashed = key, F.xxhash64(key)
+        else:
+            columns = KeyColumns.of(df, key)  # type: ignore[arg-type]
+            kind, shown = columns.fields[0].dataType, columns.names
+            number, hashed = columns.columns[0], columns.hash
+        if isinstance(kind, NumericType) and len(shown) < 2:
+            # Null is a key, too: that of no number.
+            return "number", F.coalesce(number.cast("double"), F.lit(float("nan"))), shown
+        return "key", hashed, shown
