@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +21,7 @@ from unskew._spark.costs.known_costs import fingerprint_of
 from unskew._spark.planning.job_names import job_name
 from unskew._spark.planning.memory import Memory
 from unskew._spark.planning.number_keys import keys_of_numbers
-from unskew._spark.planning.work_record import WorkRecord
+from unskew._spark.planning.work_record import MOST_TRUSTED, WorkRecord
 from unskew.hashing import hash_keys
 
 pytestmark = pytest.mark.spark
@@ -162,6 +164,38 @@ def test_a_number_that_was_never_seen_goes_by_its_neighbours(memory, spark):
     assert tasks[77] == 0
     assert sorted(tasks) == list(range(100))
     assert min(task for number, task in tasks.items() if number != 77) > 0
+
+
+@pytest.mark.parametrize("later", [(140.0, 100.0, 100.0, 60.0), (10.0, 10.0, 10.0, 370.0)])
+def test_once_enough_is_known_runs_are_timed_now_and_then(memory, spark, later):
+    """Not while costs still change from run to run."""
+    rows = spark.range(0, 2000, 1, 2).withColumn("key", F.concat(F.lit("k"), F.col("id") % 4))
+    job, mark = job_name("often", "map", (), seen), fingerprint_of(seen, "arrow", ("key",), "key")
+    keys, each = hash_keys(pa.array(["k0", "k1", "k2", "k3"])), np.full(4, 500)
+
+    def took(*seconds: float) -> None:
+        place = memory.start_run(job, mark, 1)
+        assert place is not None
+        place.write(WorkRecord.of(keys, each, np.array(seconds), fingerprint=mark), 0, 0)
+        assert memory.recall(job, mark) is not None
+
+    def is_timed() -> bool:
+        given = {"cost_key": "key", "workers": 3, "name": "often"}
+        assert unskew.mapInArrow(rows, seen, SCHEMA, **given).count() == 2000
+        folder = Path(memory.folder) / job
+        parts = [each for each in folder.iterdir() if each.is_dir()]
+        for each in parts:  # What it took in truth would make it a short run.
+            shutil.rmtree(each)
+        return bool(parts)
+
+    took(100.0, 100.0, 100.0, 100.0)
+    assert is_timed()
+    took(*later)
+    changed = later[-1] > 100
+    assert [is_timed() for _ in range(MOST_TRUSTED + 1)] == [changed] * MOST_TRUSTED + [True]
+    record = memory.recall(job, mark)
+    assert record is not None
+    assert record.rows == 2000
 
 
 @pytest.mark.usefixtures("memory")

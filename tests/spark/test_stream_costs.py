@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unskew._spark.costs.stream_costs import REMEMBERED, StreamCosts, aged
+from unskew._spark.planning.number_keys import keys_of_numbers
 from unskew._spark.planning.run_records import MOST_BYTES, MOST_TASKS
 from unskew._spark.planning.work_record import WorkRecord
 
@@ -48,6 +49,49 @@ def test_every_batch_counts_once_though_it_is_repeated(tmp_path):
     run(costs, 1, record(5, 1.0))
     assert rows_known(tmp_path, 2) == 25
     assert [each.name for each in tmp_path.iterdir()] == ["costs"]
+
+
+def test_what_batches_took_is_compared_with_what_was_known(tmp_path):
+    costs = StreamCosts(str(tmp_path), MARK, by_key=True)
+    two = [record(1000, 5.0), record(1000, 5.0, key=9)]
+    run(costs, 0, *two)
+    first = costs.before(1)
+    assert first is not None
+    assert (first.settled, first.untimed) == (False, 0)  # There was nothing to compare with.
+    run(costs, 1, two[0], record(1000, 6.0, key=9))
+    second = costs.before(2)
+    assert second is not None
+    assert (second.settled, second.untimed) == (True, 0)
+    for batch in (5, 5):  # Though it is repeated, and also by a query that was started again.
+        again = StreamCosts(str(tmp_path), MARK, by_key=True).before(batch)
+        assert again is not None
+        assert (again.settled, again.untimed) == (True, 3)
+        assert again.record.rows == 4000
+    run(costs, 6, record(4000, 99.0, key=11))
+    changed = costs.before(7)
+    assert changed is not None
+    assert (changed.settled, changed.untimed) == (False, 0)
+
+
+def test_numbers_that_are_new_in_each_batch_are_compared_by_their_range(tmp_path):
+    costs = StreamCosts(str(tmp_path), MARK, by_key=False, by_range=True)
+    ones, drawn = np.ones(2000, dtype=np.int64), np.random.default_rng(1)
+    for batch in range(2):
+        values = 1 + drawn.pareto(1.5, 2000)
+        seconds = np.minimum(values, 50.0)
+        run(costs, batch, WorkRecord.of(keys_of_numbers(values), ones, seconds, fingerprint=MARK))
+    seen = costs.before(2)
+    assert seen is not None
+    assert seen.settled
+
+
+def test_few_rows_settle_nothing(tmp_path):
+    costs = StreamCosts(str(tmp_path), MARK, by_key=True)
+    for batch in range(3):
+        run(costs, batch, record(100, 5.0), record(100, 5.0 + batch, key=9))
+    seen = costs.before(3)
+    assert seen is not None
+    assert not seen.settled
 
 
 def test_a_batch_of_which_tasks_are_missing_is_not_learned_from(tmp_path):

@@ -135,10 +135,10 @@ def seen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 MARK = fingerprint_of(seen, "arrow", ("key",), "key")
 
 
-def slow(folder: Path, number: int) -> None:
+def slow(folder: Path, number: int, first: float = 1e3) -> None:
     """Leave in the place of a batch what a function would have that is slow for key h."""
     keys = hash_keys(pa.array(["h", "k0", "k1", "k2"]))
-    rows, seconds = np.array([1, 1000, 1000, 1000]), np.array([30.0, 1e3, 1e3, 1e3])
+    rows, seconds = np.array([1, 1000, 1000, 1000]), np.array([30.0, first, 1e3, 1e3])
     record = WorkRecord.of(keys, rows, seconds, fingerprint=MARK)
     RecordPlace(str(folder / f"batch-{number}"), MARK).write(record, 0, 0)
 
@@ -171,6 +171,23 @@ def test_costs_by_key_are_learned_in_the_checkpoint_and_a_restart_goes_on_with_t
     known = known_in(tmp_path).before(3)
     assert known is not None
     assert known.record.rows == 3001 + 21
+
+
+@RESTARTS
+def test_once_enough_is_known_a_batch_is_not_timed(spark, tmp_path):
+    costs = tmp_path / "checkpoint/unskew/costs"
+    said: list[str] = []
+    for number, first in enumerate([1e3, 1.1e3]):
+        run(keyed(spark, tmp_path, said), tmp_path)
+        slow(costs, number, first)
+    for number in (2, 3):
+        run(keyed(spark, tmp_path, said), tmp_path)
+        assert said[number].startswith(f"batch {number}: heavy first: ")
+        assert [each.name for each in costs.iterdir()] == ["costs"]
+    known = known_in(tmp_path).before(4)
+    assert known is not None
+    assert known.record.rows == 2 * 3001
+    assert spark.read.parquet(str(tmp_path / "out")).count() == 4 * 21
 
 
 def test_costs_are_kept_in_the_folder_that_was_given(spark, tmp_path):

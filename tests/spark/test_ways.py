@@ -25,12 +25,12 @@ from tests.effort import few_jobs
 
 import unskew
 from unskew._spark.engine import pilot, pilot_task
-from unskew._spark.engine.deciding import MOST_TRUSTED, _Remembered
+from unskew._spark.engine.deciding import _Remembered
 from unskew._spark.frames.physical_plan import physical_plan
 from unskew._spark.planning import machine, notices, side_jobs
 from unskew._spark.planning.notices import _plans
 from unskew._spark.planning.side_jobs import BUDGET
-from unskew._spark.planning.work_record import WorkRecord
+from unskew._spark.planning.work_record import MOST_TRUSTED, WorkRecord
 from unskew._spark.routing.route import Route
 from unskew.errors import InputError, NeedError, ParameterError
 from unskew.hashing import hash_ids

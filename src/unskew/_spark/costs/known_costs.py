@@ -18,12 +18,16 @@ from unskew._spark.frames.helper_columns import helper_name
 from unskew._spark.frames.physical_plan import in_fixed_order
 from unskew._spark.frames.prompt_tasks import Prompt
 from unskew._spark.planning.cost_curve import CostCurve
+from unskew._spark.planning.decision import DRIFTED
 from unskew._spark.planning.job_names import fingerprint, job_name
 from unskew._spark.planning.machine import Machine
 from unskew._spark.planning.map_decision import SHORT, MapPlan, MapQuestion, left
 from unskew._spark.planning.memory import Memory
 from unskew._spark.planning.run_records import RecordPlace
-from unskew._spark.planning.work_record import WorkRecord
+from unskew._spark.planning.work_record import MOST_TRUSTED, WorkRecord
+
+ENOUGH = 1024
+"""So many timed rows tell what rows of a key take."""
 
 Start = Callable[[int | None], RecordPlace | None]
 """Gives the place where a run of so many tasks writes what it learns."""
@@ -35,6 +39,15 @@ class Seen(NamedTuple):
     record: WorkRecord
     seconds: float
     """Of a run like the next one."""
+    untimed: int = 0
+    """How many runs before the next one took this, and were not timed."""
+    keep: Callable[[], None] | None = None
+    """Keeps that one more was not."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether many rows were timed, and about what they took was known before."""
+        return self.record.rows >= ENOUGH and 0 < self.record.drift <= DRIFTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +72,13 @@ class KnownCosts:
         if memory is None:
             return self.planned(rows, None, None)
         job = job_name(self.name, "map", self.shown, self.function)
-        record = memory.recall(job, self.mark, self.told_by == "key")
-        seen = None if record is None else Seen(record, record.seconds)
+        record = memory.recall(
+            job, self.mark, by_table=self.told_by == "key", by_range=self.told_by == "number"
+        )
+        seen = None
+        if record is not None:
+            keep = partial(memory.keep_trusted, job, record)
+            seen = Seen(record, record.seconds, record.trusted, keep)
         return self.planned(rows, seen, partial(memory.start_run, job, self.mark))
 
     def planned(
@@ -73,7 +91,10 @@ class KnownCosts:
         """The same, by what was `seen`; `keep` as in `MapQuestion`."""
         plan = self._plan(rows, seen, start is not None, keep)
         place = None
-        if start is not None:
+        if seen is not None and self._is_enough(seen, rows):
+            if seen.keep is not None:
+                seen.keep()
+        elif start is not None:
             place = start(plan.way.tasks if plan.way.chunks else None)
         return self._mapped(rows, plan, place), plan
 
@@ -82,6 +103,27 @@ class KnownCosts:
         """What tells records of this map from others."""
         return fingerprint_of(self.function, self.form, self.shown, self.told_by)
 
+    def _is_enough(self, seen: Seen, rows: DataFrame) -> bool:
+        """Whether a run need not be timed, which cuts the batches of keys that are known.
+
+        Now and then it is: costs may change. So is a short one, which may grow.
+        """
+        return (
+            self.told_by != "cost"
+            and seen.settled
+            and seen.untimed < MOST_TRUSTED
+            and not self._is_short(seen, self._machine(rows))
+        )
+
+    def _is_short(self, seen: Seen, machine: Machine) -> bool:
+        return seen.seconds < SHORT * machine.slots
+
+    def _machine(self, rows: DataFrame) -> Machine:
+        machine = Machine.of(rows.sparkSession)
+        if self.slots is None:
+            return machine
+        return Machine(self.slots, min(self.slots, machine.cores))
+
     def _plan(
         self,
         rows: DataFrame,
@@ -89,10 +131,8 @@ class KnownCosts:
         remembers: bool,
         keep: Callable[[], object] | None,
     ) -> MapPlan:
-        machine = Machine.of(rows.sparkSession)
-        if self.slots is not None:
-            machine = Machine(self.slots, min(self.slots, machine.cores))
-        if seen is not None and seen.seconds < SHORT * machine.slots and not self.always:
+        machine = self._machine(rows)
+        if seen is not None and self._is_short(seen, machine) and not self.always:
             return left(f"an earlier run took {seen.seconds:.1f} s on {machine.slots} slots")
         if self.told_by == "cost":
             unit = None if seen is None else CostCurve.of(seen.record)

@@ -84,7 +84,8 @@ class CostliestFirstStream(MappedStream):
         if folder is None:
             return None
         if self._costs is None or self._costs.folder != folder:
-            self._costs = StreamCosts(folder, self.work.mark, self.work.told_by == "key")
+            told = self.work.told_by
+            self._costs = StreamCosts(folder, self.work.mark, told == "key", told == "number")
         return self._costs
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from unskew._spark.costs.known_costs import Seen
 from unskew._spark.frames.arrow_files import ArrowFolder
-from unskew._spark.planning.memory import warn_once
+from unskew._spark.planning.memory import drift_between, warn_once
 from unskew._spark.planning.record_bytes import from_bytes, sealed, to_bytes, unsealed
 from unskew._spark.planning.run_records import (
     MOST_BYTES,
@@ -43,11 +43,12 @@ _log = logging.getLogger("unskew")
 class StreamCosts:
     """The costs of one stream's rows, by cost or by key."""
 
-    def __init__(self, folder: str, mark: str, by_key: bool) -> None:
+    def __init__(self, folder: str, mark: str, by_key: bool, by_range: bool = False) -> None:
         self.folder = folder
         self._files = ArrowFolder(folder)
         self._mark = mark
         self._by_key = by_key
+        self._by_range = by_range
         self._seconds = 0.0
 
     def before(self, batch: int) -> Seen | None:
@@ -76,17 +77,20 @@ class StreamCosts:
         new = [number for number in found if last < number < batch]
         runs = [run for run in map(self._run, new) if run is not None]
         for run in runs:
-            known = run if known is None else WorkRecord.merged([aged(known), run])
+            drift = drift_between(run, known, self._by_range)
+            both = [run] if known is None else [aged(known), run]
+            known = replace(WorkRecord.merged(both), drift=drift)
             # Batches are not alike: a small one says little of the next.
             self._seconds = max(run.seconds, self._seconds / 2)
         if runs and known is not None:
-            self._files.replace(_KNOWN, sealed(_LAST.pack(new[-1]) + to_bytes(known)))
+            last = new[-1]
+            self._files.replace(_KNOWN, sealed(_LAST.pack(last) + to_bytes(known)))
         for number in found:
             self._files.remove(f"batch-{number}")
         if known is None:
             return None
         # Started again, it is not known how long a batch takes.
-        return Seen(known, self._seconds or float("inf"))
+        return Seen(known, self._seconds or float("inf"), batch - 1 - last)
 
     def _known(self) -> tuple[int, WorkRecord | None]:
         """The last batch that is in the file, and the file's record."""

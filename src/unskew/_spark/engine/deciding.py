@@ -20,16 +20,13 @@ from unskew._spark.planning.pair_decision import plan_pair
 from unskew._spark.planning.plan import Plan
 from unskew._spark.planning.request import RoutingRequest
 from unskew._spark.planning.run_records import RecordPlace
-from unskew._spark.planning.work_record import WorkRecord
+from unskew._spark.planning.work_record import MOST_TRUSTED, WorkRecord
 
 _NOTHING: dict[GroupKind, FunctionCost] = {
     "arrow": FunctionCost(30e-6, 0.2e-6),
     "pandas": FunctionCost(300e-6, 0.2e-6),
 }
 """Calls that do next to nothing."""
-
-MOST_TRUSTED = 6
-"""So many runs in a row may go by Spark's own call, which measures nothing."""
 
 
 class Decided(NamedTuple):

@@ -13,6 +13,7 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -118,13 +119,16 @@ class Memory:
             return None
         return RecordPlace(folder.path(new_run()), fingerprint, tasks, merging)
 
-    def recall(self, job: str, fingerprint: str, by_table: bool = False) -> WorkRecord | None:
+    def recall(
+        self, job: str, fingerprint: str, by_table: bool = False, by_range: bool = False
+    ) -> WorkRecord | None:
         """What the last run of a job took whose tasks all finished; None if nothing is known.
 
         Nothing is known of a job that has changed since. `by_table` if its keys go into the table
-        of a route: hashes do, but whoever can write here can write other numbers.
+        of a route: hashes do, but whoever can write here can write other numbers. `by_range` if
+        keys of one range are alike.
         """
-        return self._still_the_same(job, fingerprint, _recalled, by_table)
+        return self._still_the_same(job, fingerprint, partial(_recalled, by_range), by_table)
 
     def keep_trusted(self, job: str, record: WorkRecord) -> None:
         """Keep that a run took `record` and measures nothing itself."""
@@ -142,7 +146,7 @@ class Memory:
         """Keep what was counted of a join, for `recall_join`."""
         folder = self._job(job)
         if before is not None:
-            record = record.drifted(_drift(folder, record, before))
+            record = record.drifted(_told(folder, record.drift_from(before)))
         try:
             folder.replace(_JOIN, join_bytes(record))
         except OSError as error:
@@ -173,7 +177,7 @@ class Memory:
         return ArrowFolder(f"{self.folder.rstrip('/')}/{job}")
 
 
-def _recalled(folder: ArrowFolder) -> WorkRecord | None:
+def _recalled(by_range: bool, folder: ArrowFolder) -> WorkRecord | None:
     pending = runs(folder.names())
     found = [(run, read) for run in pending if (read := _read(folder, run))]
     # Read behind the runs: a run that another driver removes meanwhile is in the summary.
@@ -181,7 +185,8 @@ def _recalled(folder: ArrowFolder) -> WorkRecord | None:
     for place, (run, read) in enumerate(found):
         before = found[place + 1][1].record if place + 1 < len(found) else summary
         if read.certain or before is None or read.record.rows >= _DROP * before.rows:
-            record = replace(read.record, drift=_drift(folder, read.record, before))
+            drift = drift_between(read.record, before, by_range)
+            record = replace(read.record, drift=_told(folder, drift))
             _put_together(folder, record, [each for each in pending if each <= run])
             return record
     _removed(folder, pending[_PENDING:])
@@ -227,9 +232,17 @@ def _put_together(folder: ArrowFolder, record: WorkRecord, done: list[str]) -> N
     _removed(folder, done)
 
 
-def _drift(folder: ArrowFolder, record: Known, before: Known | None) -> float:
-    """Which share of the work has other keys than before; the user is told if it is much."""
-    drift = 0.0 if before is None else record.drift_from(before)
+def drift_between(record: WorkRecord, before: WorkRecord | None, by_range: bool) -> float:
+    """Which share of the work has other keys than before, or keys of other ranges."""
+    if before is None:
+        return 0.0
+    drift = record.drift_from(before)
+    # With all keys in one range there is no telling by ranges.
+    return min(drift, record.unnamed().drift_from(before.unnamed()) or drift) if by_range else drift
+
+
+def _told(folder: ArrowFolder, drift: float) -> float:
+    """The drift; the user is told if it is much."""
     if drift >= _DRIFT:
         tell(
             f"{folder.folder}: {drift:.0%} of the work was with other keys than in the run before; "

@@ -19,6 +19,9 @@ from unskew.sketches.hash_ranges import in_ranges
 MOST_KEYS = 4096
 """How many keys a record names."""
 
+MOST_TRUSTED = 6
+"""So many runs in a row may take a record and measure nothing themselves."""
+
 RANGES = 1024
 """How many ranges of the hash it has for all other keys."""
 
@@ -186,6 +189,10 @@ class WorkRecord(ArrayValue):
         heavy = np.bincount(places, shares)
         rest = _shares(self, self.rest_seconds) - _shares(before, before.rest_seconds)
         return float(np.abs(heavy).sum() + np.abs(rest).sum()) / 2
+
+    def unnamed(self) -> WorkRecord:
+        """All keys by their range."""
+        return WorkRecord.merged([self], most=0)
 
     def weights(self, workers: int, measure: Measure = "seconds") -> KeyWeights:
         """Heavy keys, and what all others bring to each of `workers` by their hash.
