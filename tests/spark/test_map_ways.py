@@ -12,12 +12,21 @@ from unskew._spark.planning.map_ways import AS_IS, HEAVY_FIRST, MapJob, packed
 from unskew._spark.planning.row_costs import PARTITION_BITS, RowCosts
 
 
-def job(costs: np.ndarray, slots: int, partitions: int, repeats: bool = True) -> MapJob:
-    """Rows in the order of their partitions."""
-    homes = np.arange(costs.size) * partitions // costs.size
+def job(
+    costs: np.ndarray,
+    slots: int,
+    partitions: int,
+    repeats: bool = True,
+    homes: np.ndarray | None = None,
+) -> MapJob:
+    """Rows in the order of their partitions, of which all have as many if not given."""
+    if homes is None:
+        homes = np.arange(costs.size) * partitions // costs.size
     order = np.argsort(-costs, kind="stable")[: 8 * slots]
     places = homes[order].astype(np.int64) << PARTITION_BITS
-    known = RowCosts(costs.size, float(costs.sum()), costs[order], places, partitions)
+    light = np.delete(np.arange(costs.size), order)
+    rests = np.bincount(homes[light], costs[light], partitions).astype(np.float64)
+    known = RowCosts(costs.size, float(costs.sum()), costs[order], places, rests)
     return MapJob(
         Machine(slots, slots), known.known(known.total / slots / 16), partitions, 8.0, repeats
     )
@@ -91,6 +100,21 @@ def test_rows_in_unlike_partitions_are_levelled_though_none_is_heavy():
     costs = np.concatenate([np.full(40, 1.0), np.full(360, 0.001)])
     best = job(costs, slots=4, partitions=10).ways()[0]
     assert best.name == HEAVY_FIRST
+
+
+@pytest.mark.parametrize("partitions", [8, 128])
+def test_light_rows_that_are_mostly_in_one_partition_are_levelled(partitions):
+    homes = np.where(np.arange(80_000) < 40_000, 3, np.arange(80_000) % partitions)
+    found = seconds_of(job(np.full(80_000, 0.001), 4, partitions, homes=homes))
+    assert found[HEAVY_FIRST] < 25
+    assert found[AS_IS] > 40
+
+
+def test_rest_is_kept_however_it_is_told():
+    drawn = np.random.default_rng(4)
+    asked = job(drawn.pareto(1.5, 500), slots=2, partitions=50).costs
+    for costs in (asked, asked.known(asked.top[2]), asked.scaled(3.0)):
+        assert costs.rests.sum() == pytest.approx(costs.rest)
 
 
 @given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -108,6 +109,47 @@ def test_infinite_costs_all_count_as_the_highest(spark):
     assert costs is not None
     assert (costs.rows, costs.total, costs.top.tolist()) == (10, 350.0, [50.0] * 4)
     assert costs.rest == 150.0
+    assert costs.rests.sum() == 150.0
+
+
+def uneven_input(spark: SparkSession) -> DataFrame:
+    """1,000 rows in the first partition, 100 in each of three others."""
+    return spark.range(0, 4000, 1, 4).filter("id < 1000 or id % 10 = 0")
+
+
+@pytest.mark.parametrize("partitions", [4, None])
+def test_costs_are_added_up_by_input_partition(spark, partitions):
+    rows, cost = uneven_input(spark), F.when(F.col("id") == 3000, 7.0).otherwise(1.0)
+    costs = measured_costs(rows, cost, most=1, partitions=partitions)
+    assert costs is not None
+    assert costs.top.tolist() == [7.0]
+    assert costs.rests == pytest.approx([1000.0, 100.0, 100.0, 99.0])
+
+
+def test_costs_whose_sum_is_hardly_finite_are_added_up(spark):
+    costs = measured_costs(with_costs(spark, [6e307, *[3e307] * 3], 1), F.col("cost"), 1, 1)
+    assert costs is not None
+    assert costs.rests == pytest.approx([9e307])
+
+
+def test_many_partitions_share_sums_by_their_rows(spark):
+    """Of 90 partitions all but one have 10 rows."""
+    rows = spark.range(0, 90_000, 1, 90).filter("id div 1000 = 40 or id % 100 = 0")
+    costs = measured_costs(rows, F.lit(2.0), most=1, partitions=90)
+    assert costs is not None
+    assert costs.rests[40] == pytest.approx(2000, rel=0.01)
+    assert np.delete(costs.rests, 40) == pytest.approx(np.full(89, 20.0), rel=0.15)
+    assert costs.rests.sum() == pytest.approx(costs.rest)
+
+
+def test_auto_levels_light_rows_that_are_mostly_in_one_partition(spark):
+    said: list[str] = []
+    given = {"cost": F.lit(1.0), "workers": SLOTS, "say": said.append}
+    mapped = unskew.mapInArrow(uneven_input(spark), seen, SCHEMA, **given)
+    assert said[0].startswith("heavy first: 1")
+    tasks = [row["task"] for row in mapped.collect()]
+    assert len(tasks) == 1300
+    assert max(map(tasks.count, tasks)) < 1300 / SLOTS
 
 
 @pytest.mark.parametrize("form", ["arrow", "pandas"])

@@ -61,7 +61,8 @@ class CostCurve:
         below = self.costs <= line if (self.costs <= line).any() else np.full(self.costs.size, True)
         spent = float((self.seconds * self.rows)[below].sum())
         unit = spent / float((self.costs * self.rows)[below].sum())
-        return replace(known, top=top, total=float(top.sum()) + unit * known.rest)
+        total = float(top.sum()) + unit * known.rest
+        return replace(known, top=top, total=total, rests=unit * known.rests)
 
 
 def never_falling(values: Seconds, weights: Seconds) -> Seconds:

@@ -90,7 +90,7 @@ class MapQuestion:
             self.rows.sparkSession,
             "costs of the rows",
             budget(self.rows.sparkSession, least=_SECONDS),
-            lambda: measured_costs(ordered, self.cost, most),
+            lambda: measured_costs(ordered, self.cost, most, source.partitions),
         )
         if costs is None:
             return left("the costs of the rows are 0, or could not be added up in time")

@@ -97,7 +97,9 @@ class MapJob:
     def _in_place(self, heavy: int) -> Seconds:
         """The loads of the input partitions without their heavy rows."""
         single, homes = self.costs.top[heavy:], self.costs.origins[heavy:] % self.partitions
-        return _sums(homes, single, self.partitions) + self.costs.rest / self.partitions
+        loads = _sums(homes, single, self.partitions)
+        loads[: self.costs.partitions] += self.costs.rests
+        return loads
 
     def _way(self, name: str, loads: Seconds, heavy: int = 0, chunks: int = 0) -> MapWay:
         stage, rows, cores = self._stage, self.costs.rows, self.machine.cores
