@@ -83,7 +83,7 @@ def plain(left, right, function=counted):
 def recalled(folder):
     """What the only job of a memory took."""
     (job,) = ArrowFolder(str(folder)).names()
-    return memory_module._recalled(ArrowFolder(f"{folder}/{job}"))
+    return memory_module._recalled(False, ArrowFolder(f"{folder}/{job}"))
 
 
 @pytest.mark.spark
