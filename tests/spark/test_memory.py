@@ -14,7 +14,7 @@ import pytest
 import unskew
 from unskew._spark.planning import memory as module
 from unskew._spark.planning import notices
-from unskew._spark.planning.memory import SETTING, Memory
+from unskew._spark.planning.memory import SETTING, Memory, drift_between
 from unskew._spark.planning.record_bytes import to_bytes
 from unskew._spark.planning.run_records import MOST_TASKS, Part, new_run, part_bytes, part_of
 from unskew._spark.planning.work_record import WorkRecord
@@ -129,13 +129,23 @@ def test_a_drop_in_rows_counts_when_it_repeats(memory):
 def test_drift_of_the_keys_is_told(memory, caplog, monkeypatch, capsys):
     caplog.set_level("INFO", "unskew")
     monkeypatch.setattr(notices, "_is_interactive", lambda: True)
-    for seed in (1, 1, 2):
+    for seed in (1, 1, 3):  # The keys of 3 are in other parts of the hashes.
         run(memory, [record(seed)])
         drift = recalled(memory).drift
     told = "100% of the work was with other keys than in the run before; the last counts"
     assert [each.getMessage().split(": ")[1] for each in caplog.records] == [told]
     assert capsys.readouterr().out.count(told) == 1
     assert drift == recalled(memory).drift == 1.0
+
+
+def test_keys_that_only_one_run_names_have_not_moved():
+    keys = np.arange(32, dtype=np.uint64) << np.uint64(59)
+    rows, seconds = np.full(32, 8), np.linspace(1.0, 3.0, 32)
+    some, more = (WorkRecord.of(keys, rows, seconds, most=most) for most in (4, 30))
+    assert some.drift_from(more) > 1 / 3
+    assert drift_between(some, more, by_range=False) == pytest.approx(0)
+    others = WorkRecord.of(keys + (np.uint64(1) << np.uint64(58)), rows, seconds, most=30)
+    assert drift_between(others, some, by_range=False) == pytest.approx(1)
 
 
 def test_drift_is_the_share_of_work_that_moved():

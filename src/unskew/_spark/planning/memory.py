@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import numpy as np
 from pyspark.sql import SparkSession
 
 from unskew._spark.frames.arrow_files import ArrowFolder
@@ -45,6 +46,8 @@ SETTING = "spark.unskew.memory"
 _SUMMARY = "summary"
 _JOIN = "join"
 _PENDING = 2  # Runs that are kept although tasks of them are missing: they may still be running.
+_PARTS = 64
+"""Of all hashes, in each of which drift is looked at."""
 _DRIFT = 0.25  # So much of the work with other keys than in the run before is worth a line.
 _DROP = 0.5  # A run with a smaller share of the rows of the run before was likely cut short.
 
@@ -233,12 +236,23 @@ def _put_together(folder: ArrowFolder, record: WorkRecord, done: list[str]) -> N
 
 
 def drift_between(record: WorkRecord, before: WorkRecord | None, by_range: bool) -> float:
-    """Which share of the work has other keys than before, or keys of other ranges."""
+    """Which share of the work has other keys than before, or keys of other ranges.
+
+    Which keys a run names depends on how it placed them, and in how many tasks they were; what all
+    keys of a part of the hashes took does not. A key that takes another's place is in another part.
+    """
     if before is None:
         return 0.0
     drift = record.drift_from(before)
+    now, then = record.unnamed(), before.unnamed()
     # With all keys in one range there is no telling by ranges.
-    return min(drift, record.unnamed().drift_from(before.unnamed()) or drift) if by_range else drift
+    if by_range:
+        return min(drift, now.drift_from(then) or drift)
+    parts = np.stack([each.rest_seconds.reshape(_PARTS, -1).sum(axis=1) for each in (now, then)])
+    if np.count_nonzero(parts.any(axis=0)) < 2:
+        return drift
+    shares = parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-9)
+    return min(drift, float(np.abs(shares[0] - shares[1]).sum()) / 2)
 
 
 def _told(folder: ArrowFolder, drift: float) -> float:
