@@ -84,14 +84,24 @@ def test_costs_by_key_are_learned_by_one_run_and_used_by_the_next(memory, rows):
 keys = st.lists(st.none() | st.sampled_from(["h", "", "k", "Ω"]), max_size=30)
 
 
+numbers = st.lists(
+    st.none() | st.sampled_from([0.0, -0.0, -7.0, float("nan"), float("inf"), 1e300, 2.5]),
+    max_size=40,
+)
+
+
 @few_jobs
-@given(runs=st.lists(keys, min_size=2, max_size=3), pandas=st.booleans())
-def test_rows_are_those_of_plain_spark_in_every_run(spark, tmp_path_factory, runs, pandas):
+@pytest.mark.parametrize(("kind", "values"), [("string", keys), ("double", numbers)])
+@given(data=st.data(), pandas=st.booleans())
+def test_rows_are_those_of_plain_spark_in_every_run(
+    spark, tmp_path_factory, kind, values, data, pandas
+):
     """Whatever is known of the keys, and of keys that come and go."""
+    tables = data.draw(st.lists(values, min_size=2, max_size=3))
     unskew.remember(tmp_path_factory.mktemp("memory"))
     try:
-        for values in runs:
-            rows = spark.createDataFrame([*enumerate(values)], "id long, key string")
+        for table in tables:
+            rows = spark.createDataFrame([*enumerate(table)], f"id long, key {kind}")
             verb = unskew.mapInPandas if pandas else unskew.mapInArrow
             function = uneven_frames if pandas else uneven
             given = {"cost_key": "key", "workers": 2, "name": "some", "scheme": "heavy-first"}
@@ -113,31 +123,6 @@ def uneven(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def uneven_frames(frames):
     for frame in frames:
         yield frame[frame["id"] % 5 > 0]
-
-
-numbers = st.lists(
-    st.none() | st.sampled_from([0.0, -0.0, -7.0, float("nan"), float("inf"), 1e300, 2.5]),
-    max_size=40,
-)
-
-
-@few_jobs
-@given(runs=st.lists(numbers, min_size=2, max_size=3), pandas=st.booleans())
-def test_rows_are_those_of_plain_spark_with_keys_that_are_numbers(
-    spark, tmp_path_factory, runs, pandas
-):
-    unskew.remember(tmp_path_factory.mktemp("memory"))
-    try:
-        for values in runs:
-            rows = spark.createDataFrame([*enumerate(values)], "id long, key double")
-            verb = unskew.mapInPandas if pandas else unskew.mapInArrow
-            function = uneven_frames if pandas else uneven
-            given = {"cost_key": "key", "workers": 2, "name": "number", "scheme": "heavy-first"}
-            ours = verb(rows, function, rows.schema, **given)
-            plain = (rows.mapInPandas if pandas else rows.mapInArrow)(function, rows.schema)
-            assert sorted(map(repr, ours.collect())) == sorted(map(repr, plain.collect()))
-    finally:
-        unskew.remember(None)
 
 
 def test_a_number_that_was_never_seen_goes_by_its_neighbours(memory, spark):

@@ -10,13 +10,11 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from unskew_lab.benchmarks.measuring import Measurement
+from unskew_lab.pacing import SlowCount
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,37 +33,6 @@ SCHEMES: Sequence[tuple[str, str, int]] = (
     ("planned split, five tasks per slot", "planned-split", SMALL),
     ("consistent grouping, from reported times", "cg", WORKERS),
 )
-
-
-@dataclass(frozen=True)
-class SlowCount:
-    """A count whose rows cost time."""
-
-    cost: float
-    columns: tuple[str, ...] = ("id",)
-
-    def result_type(self, types: Sequence[pa.DataType]) -> pa.DataType:
-        """A whole number."""
-        return pa.int64()
-
-    def zero(self) -> int:
-        """No rows."""
-        return 0
-
-    def add(self, state: int, rows: pa.RecordBatch) -> int:
-        """Some more rows, at the speed of this machine."""
-        from unskew.testing import emulated_work
-
-        emulated_work(self.cost * rows.num_rows)
-        return state + int(rows.num_rows)
-
-    def merge(self, state: int, other: int) -> int:
-        """Rows of both."""
-        return state + other
-
-    def result(self, state: int) -> int:
-        """The count."""
-        return state
 
 
 def run() -> Iterator[Measurement]:

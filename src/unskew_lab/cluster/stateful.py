@@ -66,9 +66,8 @@ class Stateful:
     def _run(self, up: Running, source: Path, checkpoint: str) -> list[BatchProgress]:
         from unskew.streaming import stateful
 
-        reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
         stream = stateful(
-            reader.parquet(str(source)), "key", counting(self.cost / 1000),
+            _read(up, source), "key", counting(self.cost / 1000),
             schema="key bigint, n bigint", state_schema="n bigint", checkpoint=checkpoint,
             workers=self.workers, theta=self.theta,
             rebalancer=None if self.rebalancer == "hashing" else self.rebalancer,
@@ -90,32 +89,17 @@ class Merged:
 
     def measure(self) -> Sequence[Row]:
         """One row per batch."""
-        up = running()
-        source = written(up, self.stream)
-        warm_up(up)
-        with tempfile.TemporaryDirectory(dir=up.folder) as checkpoint:
-            batches = self._run(up, source, checkpoint)
-        return [self.row(number, *batch) for number, batch in enumerate(batches)]
+        return _rows("pkg", self.stream, self.workers, self._counted, "update")
 
-    def _run(self, up: Running, source: Path, checkpoint: str) -> list[tuple[int, float]]:
-        """Rows and seconds of each batch."""
+    def _counted(self, rows: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F
 
         from unskew.streaming import groupBy
 
-        reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
-        grouped = groupBy(
-            reader.parquet(str(source)), "key", scheme=PartialKey(self.workers, distinct=False)
-        )
-        counts = grouped.applyInArrow(
+        grouped = groupBy(rows, "key", scheme=PartialKey(self.workers, distinct=False))
+        return grouped.applyInArrow(
             partial_count(self.cost / 1000), "n bigint", merge=[F.sum("n").alias("n")]
         )
-        return _batch_times(counts, checkpoint, "update")
-
-    def row(self, batch: int, rows: int, seconds: float) -> Row:
-        """The figures of a batch; Spark's state store does not report loads."""
-        found: Row = {"scheme": "pkg", "rate": self.stream.rate, "batch": batch}
-        return {**found, "workers": self.workers, "rows": rows, "seconds": seconds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +112,36 @@ class Ideal:
 
     def measure(self) -> Sequence[Row]:
         """One row per batch."""
-        up = running()
-        source = written(up, self.stream)
-        warm_up(up)
-        reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
-        dealt = reader.parquet(str(source)).repartition(self.workers)
-        done = dealt.mapInArrow(_worked_off(self.cost / 1000), "n bigint")
-        with tempfile.TemporaryDirectory(dir=up.folder) as checkpoint:
-            batches = _batch_times(done, checkpoint, "append")
-        return [self.row(number, *batch) for number, batch in enumerate(batches)]
+        return _rows("ideal", self.stream, self.workers, self._done, "append")
 
-    def row(self, batch: int, rows: int, seconds: float) -> Row:
-        """The figures of a batch."""
-        found: Row = {"scheme": "ideal", "rate": self.stream.rate, "batch": batch}
-        return {**found, "workers": self.workers, "rows": rows, "seconds": seconds}
+    def _done(self, rows: DataFrame) -> DataFrame:
+        dealt = rows.repartition(self.workers)
+        return dealt.mapInArrow(_worked_off(self.cost / 1000), "n bigint")
+
+
+def _rows(
+    scheme: str,
+    stream: Fluctuating,
+    workers: int,
+    made: Callable[[DataFrame], DataFrame],
+    mode: str,
+) -> list[Row]:
+    """The figures of each batch of a stream that Spark runs: it reports no loads."""
+    up = running()
+    source = written(up, stream)
+    warm_up(up)
+    with tempfile.TemporaryDirectory(dir=up.folder) as checkpoint:
+        batches = _batch_times(made(_read(up, source)), checkpoint, mode)
+    asked: Row = {"scheme": scheme, "rate": stream.rate, "workers": workers}
+    return [
+        {**asked, "batch": number, "rows": rows, "seconds": seconds}
+        for number, (rows, seconds) in enumerate(batches)
+    ]
+
+
+def _read(up: Running, source: Path) -> DataFrame:
+    reader = up.spark.readStream.schema("key bigint").option("maxFilesPerTrigger", 1)
+    return reader.parquet(str(source))
 
 
 def _worked_off(cost: float) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -74,7 +74,7 @@ class Streamed:
 
         up.set_speeds(self.speeds_in(0))
         grouped = groupBy(self.stream.read(up), "key", **self._way())
-        work = PacedCount(self.delay / 1000, str(log))
+        work = PacedCount(self.delay / 1000, log=str(log))
         counted = grouped.replanned(str(folder / "store"), feeds=[hear], n=work)
         writer = counted.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
         try:

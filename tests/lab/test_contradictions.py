@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.lab.cluster import worlds as clusters
 from tests.lab.papers.worlds import (
     consistent_grouping,
     partial_key_grouping,
@@ -12,6 +13,7 @@ from tests.lab.papers.worlds import (
 )
 from tests.lab.papers.worlds.making import World
 
+from unskew_lab import cluster
 from unskew_lab.papers import PAPERS
 from unskew_lab.papers.specification import Claim, Figure
 
@@ -22,11 +24,19 @@ WORLDS = {
     "posg": proactive.WORLDS,
     "partitioning-functions": partitioning_functions.WORLDS,
 }
-FIGURES = [(PAPERS[name], figure) for name in PAPERS for figure in PAPERS[name].figures]
-every_figure = pytest.mark.parametrize(
+FIGURES = {
+    f"{where}{name}-{figure.name}": (figure, worlds[name][figure.name])
+    for where, papers, worlds in (
+        ("", PAPERS, WORLDS),
+        ("cluster-", cluster.PAPERS, clusters.WORLDS),
+    )
+    for name in papers
+    for figure in papers[name].figures
+}
+every_figure = pytest.mark.parametrize(("figure", "world"), FIGURES.values(), ids=FIGURES)
+on_clusters = pytest.mark.parametrize(
     ("figure", "world"),
-    [(figure, WORLDS[paper.name][figure.name]) for paper, figure in FIGURES],
-    ids=[f"{paper.name}-{figure.name}" for paper, figure in FIGURES],
+    [found for name, found in FIGURES.items() if name.startswith("cluster-")],
 )
 
 
@@ -54,3 +64,13 @@ def test_no_claim_is_left_untried(figure: Figure, world: World) -> None:
     parts = [part for part, _ in world.against]
     for claim in figure.claims(world.rows):
         assert any(part in claim.claim for part in parts), claim.claim
+
+
+@on_clusters
+def test_figures_of_clusters_are_measured_three_times_and_drawn(
+    figure: Figure, world: World
+) -> None:
+    assert figure.draws == 3
+    assert figure.choices
+    assert figure.plot is not None
+    assert figure.plot(world.rows).panels
