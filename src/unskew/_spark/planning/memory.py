@@ -36,7 +36,7 @@ from unskew._spark.planning.run_records import (
     read_run,
     runs,
 )
-from unskew._spark.planning.work_record import WorkRecord
+from unskew._spark.planning.work_record import RANGES, WorkRecord
 from unskew._spark.routing.native import fits_table
 from unskew.errors import InputError, ParameterError, ParameterTypeError
 
@@ -244,15 +244,12 @@ def drift_between(record: WorkRecord, before: WorkRecord | None, by_range: bool)
     if before is None:
         return 0.0
     drift = record.drift_from(before)
-    now, then = record.unnamed(), before.unnamed()
-    # With all keys in one range there is no telling by ranges.
-    if by_range:
-        return min(drift, now.drift_from(then) or drift)
-    parts = np.stack([each.rest_seconds.reshape(_PARTS, -1).sum(axis=1) for each in (now, then)])
-    if np.count_nonzero(parts.any(axis=0)) < 2:
-        return drift
-    shares = parts / np.maximum(parts.sum(axis=1, keepdims=True), 1e-9)
-    return min(drift, float(np.abs(shares[0] - shares[1]).sum()) / 2)
+    shape = RANGES if by_range else _PARTS, -1
+    rests = [each.unnamed().rest_seconds.reshape(shape).sum(axis=1) for each in (record, before)]
+    now, then = (rest / max(rest.sum(), 1e-9) for rest in rests)
+    if np.count_nonzero(now + then) < 2:
+        return drift  # All keys are in one part: there is no telling by parts.
+    return min(drift, float(np.abs(now - then).sum()) / 2)
 
 
 def _told(folder: ArrowFolder, drift: float) -> float:
