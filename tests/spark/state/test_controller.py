@@ -25,7 +25,7 @@ from unskew._spark.stateful.stored_state import last_commit
 from unskew._spark.stateful.worker_step import Touched
 from unskew.errors import ParameterError, StateError, UnknownNameError
 from unskew.partitioners import RoutingTable
-from unskew.rebalancing import Mixed, Scan
+from unskew.rebalancing import KeyStatistics, Mixed, Scan
 
 # Hashes whose upper bits send them to worker 0 of 2.
 KEYS = np.arange(1, 9, dtype=np.int64)
@@ -190,6 +190,29 @@ def test_keys_are_listed_by_rows_or_by_seconds(monkeypatch):
     found = WorkerReport.of(0, touched, np.ones(3, dtype=np.int64))
     assert found.hashes.tolist() == [1, 2]
     assert found.totals.unlisted_rows == 50
+
+
+def test_what_is_listed_is_all_that_a_plan_needs():
+    """Keys beyond the listed ones are too light to be moved: with all of them it is the same."""
+    drawn, table = np.random.default_rng(5), RoutingTable(8)
+    shares = np.arange(1, 60_001) ** -0.7
+    rows = drawn.multinomial(2_000_000, shares / shares.sum())
+    hashes = drawn.integers(-(2**63), 2**63 - 1, rows.size)
+    owners = table.router().route(hashes.view(np.uint64))
+    assert np.bincount(owners).min() > reports.MOST_KEYS
+    control = controller(planner=Mixed(theta=0.001), theta=0.001)
+    told = []
+    for worker in range(8):
+        its, theirs = hashes[owners == worker].tolist(), rows[owners == worker].tolist()
+        touched = Touched(its, its, theirs, [1e-6 * each for each in theirs])
+        told.append(WorkerReport.of(worker, touched, rows[owners == worker]))
+    control.learn(told)
+    plan = control.plan(table, 8)
+    everything = KeyStatistics.of(hashes.view(np.uint64), rows)
+    best = Mixed(theta=0.001).rebalance(everything, table, 8)
+    assert plan.table == best.table
+    np.testing.assert_allclose(plan.loads, best.loads)
+    assert plan.loads.max() <= 1.001 * plan.mean < plan.loads_before.max()
 
 
 def test_a_planner_may_plan_on_compact_statistics():
