@@ -1,8 +1,9 @@
 """A task that runs as long as a stream and works off the rows that it is sent, first come first
 served: an instance of an operator, as the paper on proactive shuffle grouping has it.
 
-Work is slept. A sleep takes longer than asked, so a row ends when the one before it should have
-ended and its own cost have passed: at full load an error that adds up would decide everything.
+Work is slept. A sleep takes longer than asked, and so does what is counted between two rows, so a
+row of those that wait begins when the one before it should have ended: at full load an error that
+adds up would decide everything.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ def serve(address: Address, secret: bytes, place: Place) -> int:
     warm(place)
     with Client(address, authkey=secret) as connection:
         connection.send(place)
-        inbox: SimpleQueue[Any] = SimpleQueue()
+        inbox: SimpleQueue[tuple[float, Any]] = SimpleQueue()
         threading.Thread(target=_listen, args=(connection, inbox), daemon=True).start()
-        began = inbox.get()
+        _, began = inbox.get()
         done = 0
         for message in _worked(inbox, began, place.tracker()):
             done += message.rows.size if isinstance(message, Done) else 0
@@ -82,23 +83,26 @@ def warm(place: Place) -> None:
         tracker.execute(np.zeros(4, dtype=np.uint64), np.ones(4))
 
 
-def _listen(connection: Connection, inbox: SimpleQueue[Any]) -> None:
-    """Rows wait here, not in the connection: a full one would stop the source."""
+def _listen(connection: Connection, inbox: SimpleQueue[tuple[float, Any]]) -> None:
+    """Rows wait here with when they came: in the connection they would stop the source."""
     while True:
         message = connection.recv()
-        inbox.put(message)
+        inbox.put((time.time(), message))
         if message is None:
             return
 
 
 def _worked(
-    inbox: SimpleQueue[Any], began: float, tracker: CostTracker | None
+    inbox: SimpleQueue[tuple[float, Any]], began: float, tracker: CostTracker | None
 ) -> Iterator[Done | Sequence[CostMessage]]:
     due = 0.0
-    while (sent := inbox.get()) is not None:
+    while True:
+        came, sent = inbox.get()
+        if sent is None:
+            return
         finish = np.empty(sent.rows.size)
         for at, row in enumerate(sent.rows.tolist()):
-            begin = max(time.time() - began, due)
+            begin = max(came - began, due)
             due = begin + float(sent.costs[at])
             time.sleep(max(0.0, due - (time.time() - began)))
             finish[at] = time.time() - began

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from unskew.errors import SessionError
 from unskew.partitioners import Proactive, ShuffleGrouping
 from unskew.simulator.completion import CostlyRows, complete
+from unskew_lab import serving
 from unskew_lab.cluster import dealing
 from unskew_lab.cluster.machines import Running, using
 from unskew_lab.cluster.proactive import Series, Tweets, schemes
@@ -48,6 +50,23 @@ def test_times_are_those_of_queues_served_first_come_first_served():
     assert (found.times >= wanted - 1e-3).all()
     assert found.left is None
     assert found.messages == 0
+
+
+def test_what_a_sleep_takes_too_long_does_not_add_up(monkeypatch):
+    """Every sleep takes three times as long as asked; all rows of a queue end when they should."""
+    now = [1000.0]
+    monkeypatch.setattr(serving.time, "time", lambda: now[0])
+    monkeypatch.setattr(serving.time, "sleep", lambda asked: now.__setitem__(0, now[0] + 3 * asked))
+    inbox = SimpleQueue()
+    rows = np.arange(30)
+    inbox.put((1000.0, serving.Sent(rows, rows.astype(np.uint64), np.full(30, 0.01), {})))
+    inbox.put((1010.0, serving.Sent(rows[:1], rows[:1].astype(np.uint64), np.array([0.01]), {})))
+    inbox.put((1010.0, None))
+    queue, later = serving._worked(inbox, 1000.0, None)
+    wanted = 0.01 * (rows + 1)
+    assert (queue.finish >= wanted - 1e-9).all()
+    assert (queue.finish <= wanted + 0.02 + 1e-9).all()
+    assert later.finish[0] >= 10.01  # not before it came
 
 
 def test_instances_learn_and_the_source_leaves_round_robin():
