@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from app_runs import run_measured, run_overview, run_printed
+from costs import RESULTS as COSTS
+from costs import costs_table
 from docstrings import PARTS, one_line, promise_of, sections
 from error_table import error_classes, error_messages
 from regret import RESULTS as REGRET
@@ -69,8 +71,8 @@ def benchmark_tables() -> str:
     """What the benchmarks gave when they were last run, each from its kept JSON."""
     parts = []
     for path in sorted((ROOT / "docs" / "results").glob("bench-*.json")):
-        if path in REGRET.values():
-            continue  # It has tables of its own.
+        if path in (COSTS, *REGRET.values()):
+            continue  # They have tables of their own.
         lines = ["| what | seconds | ratio | against | target |", "|---|---|---|---|---|"]
         for row in json.loads(path.read_text()):
             target = ""
@@ -88,6 +90,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "attacks": attacks,
     "benchmark-tables": benchmark_tables,
     "chaos": chaos,
+    "costs": costs_table,
     "scheme-table": scheme_table,
     "scheme-figures": scheme_figures,
     "scheme-settings": settings_table,
