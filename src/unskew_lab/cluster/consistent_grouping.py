@@ -25,6 +25,10 @@ from unskew_lab.papers.streams import TWITTER_TOP, exponent_for
 SCHEMES = ("KG", "PKG", "CG", "SG")
 LEVEL = ("PKG", "CG", "SG")
 KEYS = 100_000
+ROUTED_FIRST = (
+    "latency is from the start of a micro-batch: all rows of a batch wait for its routing, in "
+    "Python on two cores, which takes KG no time"
+)
 SLOW_FIRST: Speeds = ((SLOW, 1.0, 1.0, 1.0),)
 CHANGING: Speeds = ((SLOW, 1.0, 1.0, 1.0), (1.0, SLOW, 1.0, 1.0))
 
@@ -71,6 +75,7 @@ def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
             "≪ KG",
             ", ".join(f"{scheme} {value:.2f} s" for scheme, value in waits.items()),
             waits["KG"] / later > 1.2,
+            ROUTED_FIRST,
             value=waits["KG"] / later,
         ),
         Claim(
@@ -81,6 +86,9 @@ def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
             memory["KG"] < min(memory["PKG"], memory["CG"])
             and alike <= 1.15
             and max(memory["PKG"], memory["CG"]) < memory["SG"],
+            "each of 8 sources levels 2,400 virtual workers with its own part of a batch, which "
+            "sends more keys on; routed by one source over 240 of them, the same rows make CG's "
+            "1.02 … 1.04 times PKG's",
             value=alike,
         ),
     ]
@@ -130,7 +138,7 @@ def _fig13_claims(rows: Sequence[Row]) -> list[Claim]:
             "up to 2",
             times(waits),
             near(waits, 2.0),
-            "latency is from the start of a micro-batch: all rows of a batch wait for its routing",
+            ROUTED_FIRST,
             value=waits,
         ),
     ]
