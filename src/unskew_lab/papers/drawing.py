@@ -86,6 +86,8 @@ def _fill_axes(axes: Any, panel: Panel, chosen: dict[str, tuple[str, str]]) -> N
     axes.set_ylabel(panel.y)
     axes.set_xscale("log" if panel.log_x else "linear")
     axes.set_yscale("log" if panel.log_y else "linear")
+    if not panel.log_x and all(float(x).is_integer() for line in panel.lines for x in line.x):
+        axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(True, which="major", linewidth=0.4, alpha=0.6)
 
 
