@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
 from tests.spark.kill_report import outcomes  # noqa: F401 (a fixture)
 
 import unskew
@@ -81,22 +82,33 @@ def placed(rows):
     return [each for row in result.collect() for each in row["ids"]]
 
 
+def slowly(seconds):
+    def work(batches):
+        for batch in batches:
+            time.sleep(seconds * batch.num_rows)
+            yield batch.select(["id"])
+
+    return work
+
+
+def heavy_first(rows):
+    """A row of a hundred takes most of the cost, and starts first."""
+    cost = F.when(F.col("id") % 100 == 0, 500.0).otherwise(1.0)
+    found = unskew.mapInArrow(rows, slowly(0.01), "id bigint", cost=cost, scheme="heavy-first")
+    return [row["id"] for row in found.collect()]
+
+
 def split_join(rows):
     table = rows.select("key").distinct().selectExpr("key", "upper(key) title")
     both = unskew.join(rows, table, "key", "full", workers=WORKERS, scheme="planned-split")
-
-    def slowly(batches):
-        for batch in batches:
-            time.sleep(0.001 * batch.num_rows)
-            yield batch.select(["id"])
-
-    return [row["id"] for row in both.mapInArrow(slowly, "id bigint").collect()]
+    return [row["id"] for row in both.mapInArrow(slowly(0.001), "id bigint").collect()]
 
 
 KINDS = {
     "native split, merged": grouped("planned-split"),
     "on line, merged": grouped("pkg"),
     "native whole keys": placed,
+    "heavy rows first": heavy_first,
     "split join": split_join,
 }
 
