@@ -12,6 +12,7 @@ from unskew.simulator.completion import CostlyRows, complete
 from unskew_lab.papers.proactive import PAPER
 from unskew_lab.papers.proactive.bounds import BOUNDS, Expectation, formula
 from unskew_lab.papers.proactive.loads import FIG4, FIG5
+from unskew_lab.papers.proactive.memory import Memory
 from unskew_lab.papers.proactive.parameters import FIGURES
 from unskew_lab.papers.proactive.streams import (
     ORACLE,
@@ -51,6 +52,23 @@ def test_every_sweep_measures_judges_and_draws(figure):
 def test_the_example_and_the_theorems_hold():
     rows = [row for cell in BOUNDS.cells(QUICK) for row in cell.measure()]
     assert all(claim.holds for claim in BOUNDS.claims(rows))
+
+
+def test_memory_follows_the_size_of_the_matrices_and_not_the_stream():
+    short, long, fine, many = (
+        {row["where"]: row["bytes"] for row in memory.measure()}
+        for memory in (
+            Memory(rows=16_384),
+            Memory(rows=65_536),
+            Memory(epsilon=0.005, rows=16_384),
+            Memory(workers=20, rows=16_384),
+        )
+    )
+    assert long["worker"] == short["worker"]
+    assert long["source"] == pytest.approx(short["source"], rel=0.01)
+    assert fine["worker"] == pytest.approx(10 * short["worker"], rel=0.2)
+    assert many["worker"] == short["worker"]
+    assert many["source"] == pytest.approx(4 * short["source"], rel=0.1)
 
 
 def test_the_formula_of_theorem_4_3_is_what_sketches_do_on_average():

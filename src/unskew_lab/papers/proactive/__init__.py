@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unskew_lab.papers.proactive import bounds, loads, parameters, timeline, tweets
+from unskew_lab.papers.proactive import bounds, loads, memory, parameters, timeline, tweets
 from unskew_lab.papers.specification import Paper
 
 PAPER = Paper(
@@ -10,6 +10,7 @@ PAPER = Paper(
     title="Proactive Online Shuffle Grouping (POSG)",
     figures=(
         bounds.BOUNDS,
+        memory.MEMORY,
         loads.FIG4,
         loads.FIG5,
         *parameters.FIGURES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lab.papers.worlds.making import Rows, World, grid, put
+from tests.lab.papers.worlds.making import Rows, World, grid, put, times
 
 from unskew_lab.papers.proactive.loads import PROVISIONING, SKEWS
 from unskew_lab.papers.proactive.parameters import EPSILONS, HIGHEST, LONG, VALUES
@@ -59,6 +59,31 @@ BOUNDS = World(
         ("greedy makespan", put({"workers": 2}, worst=1.6)),
         ("greedy makespan", put({"workers": 3}, tight=1.5)),
         ("E[W/C]", put({"cost": 64}, ours=33.5)),
+    ],
+)
+OF_BOUND = {"worker": 27.0, "source": 17.0}
+MEMORY = World(
+    [
+        {
+            "where": place,
+            "workers": workers,
+            "epsilon": epsilon,
+            "rows": rows,
+            "bytes": 6_000,
+            "of_bound": of_bound,
+        }
+        for workers, epsilon, rows in (
+            (5, 0.05, 32_768),
+            (5, 0.001, 32_768),
+            (50, 0.05, 32_768),
+            (5, 0.05, 262_144),
+        )
+        for place, of_bound in OF_BOUND.items()
+    ],
+    [
+        ("bits at a worker", times(8, "of_bound", where="worker", rows=262_144)),
+        ("bits at a worker", times(50, "of_bound", where="worker", epsilon=0.001)),
+        ("bits at a source", times(10, "of_bound", where="source", workers=50)),
     ],
 )
 SKEW_GAINS = {0.0: 1.06, 0.5: 1.06, 1.0: 1.25, 1.5: 1.5, 2.0: 1.8, 2.5: 2.0, 3.0: 2.0}
@@ -159,6 +184,6 @@ FIG12 = World(
 )
 
 WORLDS = {
-    "bounds": BOUNDS, "4": FIG4, "5": FIG5, "6": FIG6, "7": FIG7, "8": FIG8, "9": FIG9,
-    "10": FIG10, "12": FIG12,
+    "bounds": BOUNDS, "memory": MEMORY, "4": FIG4, "5": FIG5, "6": FIG6, "7": FIG7, "8": FIG8,
+    "9": FIG9, "10": FIG10, "12": FIG12,
 }  # fmt: skip
