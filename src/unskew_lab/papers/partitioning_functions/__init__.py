@@ -6,6 +6,7 @@ from unskew_lab.papers.partitioning_functions import (
     balance,
     construction_time,
     size,
+    threshold_and_workers,
     toy_example,
     utility_and_domain,
 )
@@ -17,6 +18,7 @@ PAPER = Paper(
     figures=(
         *toy_example.FIGURES,
         *balance.FIGURES,
+        *threshold_and_workers.FIGURES,
         *utility_and_domain.FIGURES,
         *size.FIGURES,
         *construction_time.FIGURES,

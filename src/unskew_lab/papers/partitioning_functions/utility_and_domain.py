@@ -17,8 +17,9 @@ from unskew_lab.papers.partitioning_functions.growth import (
     at_ten,
     curves,
     grown,
+    order_of_migration,
 )
-from unskew_lab.papers.reading import distinct, spread_of, the, where
+from unskew_lab.papers.reading import distinct, numbers, spread_of, the, where
 from unskew_lab.papers.specification import Claim, Figure, Row, Setting
 
 UTILITIES: tuple[Utility, ...] = get_args(Utility)
@@ -110,6 +111,10 @@ def _fig8_claims(rows: Sequence[Row]) -> list[Claim]:
             f"readj {balance[0]:.2f} → {balance[-1]:.2f}",
             balance[-1] < balance[0],
             value=balance[-1] / balance[0],
+        ),
+        order_of_migration(
+            "over all domains",
+            {s: float(np.mean(numbers(where(last, scheme=s), "migration"))) for s in PLANNERS},
         ),
     ]
 

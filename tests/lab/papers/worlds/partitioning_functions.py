@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tests.lab.papers.worlds.making import World, grid, put, times
+from tests.lab.papers.worlds.making import Rows, World, grid, put, times
 
 from unskew_lab.papers.partitioning_functions import (
     balance,
     construction_time,
     size,
+    threshold_and_workers,
     utility_and_domain,
 )
 from unskew_lab.papers.partitioning_functions.growth import PLANNERS, SCHEMES
@@ -44,53 +45,83 @@ FIG3 = World(
     ],
 )
 LATE = {"readj": 1.4, "redist": 1.3, "scan": 1.6, "uniform": 9.0, "consistent": 1.0}
-FIG4 = World(
-    grid(
+STARTS = {"LCL": 0.8, "LLL": 0.6, "LQL": 0.35}
+RATHER = {"readj": 1.015, "consistent": 1.5}
+
+
+def _over_skew(letters: str) -> Rows:
+    """All are level up to a skew that depends on the resources."""
+    return grid(
         {
             "workers": (10,),
-            "resources": ("LCL", "LLL"),
-            "exponent": balance.EXPONENTS,
+            "resources": (letters,),
+            "exponent": balance.SKEWS[letters],
             "scheme": SCHEMES,
         },
-        imbalance=lambda row: 0.9 if row["exponent"] == 0.1 else 1.2 * (
-            1.5 if row["scheme"] == "consistent" else 1
+        imbalance=lambda row: (
+            0.9 if row["exponent"] <= STARTS[letters] else 1.2 * RATHER.get(row["scheme"], 1)
         ),
         migration=lambda row: LATE[row["scheme"]] if row["exponent"] > 0.8 else 1.0,
-    ),
+    )
+
+
+FIG4 = World(
+    [row for letters in STARTS for row in _over_skew(letters)],
     [
         ("rises past", put({"scheme": "scan", "exponent": 1.0}, migration=0.9)),
         ("scan migrates most", put({"scheme": "scan", "exponent": 1.0}, migration=1.1)),
+        ("scan migrates most", put({"scheme": "redist", "exponent": 1.0}, migration=1.5)),
         ("up to 50 %", put({"scheme": "consistent", "exponent": 1.0}, imbalance=3.0)),
         ("below the line", put({"exponent": 0.1, "scheme": "scan"}, imbalance=1.1)),
+        ("exceeded", put({"resources": "LQL", "exponent": (0.4, 0.45, 0.5)}, imbalance=0.9)),
+        ("exceeded", put({"resources": "LCL", "exponent": (0.5, 0.7, 0.8)}, imbalance=1.3)),
+        ("readj a little above", put({"resources": "LQL", "scheme": "readj"}, imbalance=1.1)),
+        ("readj a little above", put({"resources": "LQL", "scheme": "readj"}, imbalance=1.4)),
     ],
-)  # fmt: skip
+)
+MOVES = {"readj": 0.1, "redist": 0.0, "scan": 0.2}
 FIG5 = World(
     grid(
         {
             "workers": (10,),
-            "resources": ("LCL", "LQL"),
-            "sigma": balance.SIGMAS,
+            "resources": threshold_and_workers.RESOURCES,
+            "sigma": threshold_and_workers.SIGMAS,
             "scheme": PLANNERS,
         },
-        imbalance=lambda row: 1 + row["sigma"] / 2,
-        migration=lambda row: 2 - row["sigma"],
+        imbalance=lambda row: (
+            1 + row["sigma"] / 2
+            if row["resources"] == "LCL"
+            else 4.0
+            if row["sigma"] >= 0.5
+            else 3.0
+        ),
+        migration=lambda row: 2 - row["sigma"] + MOVES[row["scheme"]],
     ),
     [
-        (f"{s}: a smaller", change)
-        for s in PLANNERS
-        for change in (
-            put({"scheme": s, "sigma": 0.01}, imbalance=3),
-            put({"scheme": s, "sigma": 1.0}, migration=3),
-        )
+        *(
+            (f"{s}: a smaller", change)
+            for s in PLANNERS
+            for change in (
+                put({"scheme": s, "sigma": 0.01}, imbalance=3),
+                put({"scheme": s, "sigma": 1.0}, migration=3),
+            )
+        ),
+        ("less than for LCL", put({"resources": "LQL", "sigma": 0.01}, imbalance=2.0)),
+        ("imbalance jumps", put({"resources": "LQL", "sigma": (0.5, 1.0)}, imbalance=3.1)),
+        ("imbalance jumps", put({"resources": "LQL", "sigma": 0.5}, imbalance=3.0)),
+        ("over all σ", put({"scheme": "redist"}, migration=2.5)),
+        ("over all σ", put({"resources": "LQL", "scheme": "scan"}, migration=1.0)),
     ],
 )
 B32 = {"readj": 1.1, "redist": 1.2, "scan": 1.3, "uniform": 2.0, "consistent": 2.2}
 M32 = {"readj": 1.5, "redist": 1.15, "scan": 3.2, "uniform": 22.0, "consistent": 1.0}
 FIG6 = World(
-    grid(
-        {"workers": range(2, 33), "scheme": SCHEMES},
-        imbalance=lambda row: B32[row["scheme"]],
-        migration=lambda row: M32[row["scheme"]],
+    put({"scheme": "readj", "workers": tuple(range(21, 33))}, imbalance=1.4)(
+        grid(
+            {"workers": range(2, 33), "scheme": SCHEMES},
+            imbalance=lambda row: B32[row["scheme"]],
+            migration=lambda row: M32[row["scheme"]],
+        )
     ),
     [
         ("about 22 times", put({"scheme": "uniform"}, migration=31.0)),
@@ -98,6 +129,10 @@ FIG6 = World(
         ("scan is above 3", put({"scheme": "scan"}, migration=1.1)),
         ("imbalance is above 2", put({"scheme": "consistent"}, imbalance=1.5)),
         ("best up to N=20", put({"scheme": "scan"}, imbalance=1.0)),
+        ("past N=20", put({"scheme": "readj"}, imbalance=1.1)),
+        ("past N=20", put({"scheme": "scan"}, imbalance=1.5)),
+        ("scan migrates most", put({"scheme": "scan"}, migration=1.4)),
+        ("scan migrates most", put({"scheme": "redist"}, migration=1.6)),
     ],
 )
 FIG7 = World(
@@ -123,13 +158,14 @@ FIG8 = World(
         migration=lambda row: (
             7.0
             if row["scheme"] == "uniform"
-            else {10_000: 2.2, 100_000: 1.6}.get(row["domain"], 1.25)
+            else {10_000: 2.2, 100_000: 1.6}.get(row["domain"], 1.25) + MOVES.get(row["scheme"], 0)
         ),
     ),
     [
         ("6.5–7.5", put({"scheme": "uniform"}, migration=9.0)),
         ("falls from 2.2", put({"domain": 1_000_000, "scheme": PLANNERS}, migration=2.5)),
         ("easier to balance", put({"domain": 1_000_000}, imbalance=2.0)),
+        ("scan migrates most", put({"scheme": "scan"}, migration=1.2)),
     ],
 )
 FIG9 = World(
