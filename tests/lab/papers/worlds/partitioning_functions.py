@@ -182,13 +182,33 @@ FIG9 = World(
         ("smaller σ counts", put({"sigma": 0.02}, counted=300)),
     ],
 )
-MAPPED = dict(zip(size.EXPONENTS, (0, 0, 2, 6, 25, 50), strict=True))
+MAPPED = {
+    "LCL": dict(zip(size.EXPONENTS, (0, 0, 2, 6, 25, 50), strict=True)),
+    "LQL": dict(zip(size.QUADRATIC_EXPONENTS, (0, 1, 2, 4, 10, 20), strict=True)),
+}
+COUNTED = dict(zip(size.QUADRATIC_EXPONENTS, (40, 45, 50, 52, 50, 48), strict=True))
 FIG10 = World(
-    grid({"exponent": size.EXPONENTS}, counted=2_500, mapped=lambda row: MAPPED[row["exponent"]]),
+    [
+        *grid(
+            {"resources": ("LCL",), "exponent": size.EXPONENTS},
+            counted=2_500,
+            mapped=lambda row: MAPPED["LCL"][row["exponent"]],
+        ),
+        *grid(
+            {"resources": ("LQL",), "exponent": size.QUADRATIC_EXPONENTS},
+            counted=lambda row: 1_000 * COUNTED[row["exponent"]],
+            mapped=lambda row: MAPPED["LQL"][row["exponent"]],
+        ),
+    ],
     [
         ("hardly changes", put({"exponent": 1.0}, counted=25_000)),
-        ("ever faster", put({"exponent": 0.5}, mapped=40)),
+        ("then fall slightly", put({"resources": "LQL", "exponent": 0.1}, counted=60_000)),
+        ("then fall slightly", put({"resources": "LQL", "exponent": 0.5}, counted=60_000)),
+        ("then fall slightly", put({"resources": "LQL", "exponent": 0.5}, counted=10_000)),
+        ("ever faster", put({"resources": "LCL", "exponent": 0.5}, mapped=40)),
         ("ever faster", put({"exponent": 1.0}, mapped=20)),
+        ("LQL: the number", put({"resources": "LQL", "exponent": 0.25}, mapped=10)),
+        ("LQL: the number", put({"resources": "LQL", "exponent": 0.5}, mapped=10)),
     ],
 )
 FIG11 = World(
