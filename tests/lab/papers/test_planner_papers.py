@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from unskew.hashing.ring import arc_owners
 from unskew_lab.papers import PAPERS
-from unskew_lab.papers.partitioning_functions.construction_time import Timed
+from unskew_lab.papers.partitioning_functions.construction_time import Timed, TimedRing
 from unskew_lab.papers.partitioning_functions.growth import SCHEMES, Grown
 from unskew_lab.papers.running import reproduce
 from unskew_lab.papers.skewness_and_variance.appendix import Adjusted
@@ -82,3 +83,10 @@ def test_growing_schemes_keep_their_character():
 def test_a_smaller_sigma_tracks_more_keys():
     small, large = (Timed("scan", sigma=sigma, workers=3).measure()[0] for sigma in (0.05, 0.5))
     assert small["keys"] > large["keys"]
+
+
+def test_a_ring_is_constructed_anew_every_time():
+    before = arc_owners.cache_info()
+    (row,) = TimedRing(workers=3).measure()
+    assert (row["scheme"], row["workers"]) == ("consistent", 3)
+    assert arc_owners.cache_info() == before

@@ -234,10 +234,15 @@ FIG12 = World(
 )
 FIG13 = World(
     grid(
-        {"scheme": PLANNERS, "workers": construction_time.WORKERS},
-        seconds=lambda row: 0.001 * TIMED[row["scheme"]],
+        {"scheme": (*PLANNERS, construction_time.RING), "workers": construction_time.WORKERS},
+        seconds=lambda row: 0.001 * TIMED.get(row["scheme"], 1),
     ),
-    [("scan is the cheapest", put({"scheme": "scan"}, seconds=5.0))],
+    [
+        ("scan is the cheapest", put({"scheme": "scan"}, seconds=5.0)),
+        ("about as long as the ring", put({"scheme": construction_time.RING}, seconds=0.01)),
+        ("about as long as the ring", put({"scheme": "scan"}, seconds=0.009)),
+        ("significantly longer", put({"scheme": "redist"}, seconds=0.001)),
+    ],
 )
 FIG14 = World(
     grid(
