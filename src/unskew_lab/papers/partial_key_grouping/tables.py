@@ -114,7 +114,7 @@ def _slashdot_claims(rows: Sequence[Row]) -> list[Claim]:
 
 TABLE1_SLASHDOT = Figure(
     "table-1-slashdot", "A public data set", _slashdot_cells, _slashdot_claims,
-    choices="Needs `--data` with Slashdot0902, the one data set of the paper that is public.",
+    choices="Needs `--data` with Slashdot0902, which is public (SL₂).",
 )  # fmt: skip
 
 
