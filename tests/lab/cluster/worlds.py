@@ -144,12 +144,12 @@ SV13 = World(
 )
 SV14 = World(
     _stateful({
-        ("hashing", 0.02): 2.0, ("mixed", 0.02): 1.0, ("readj", 0.02): 2.0, ("mixed", 0.3): 1.2,
+        ("hashing", 0.02): 2.0, ("mixed", 0.02): 1.0, ("readj", 0.04): 2.0, ("mixed", 0.3): 1.2,
         ("readj", 0.3): 1.22, ("mintable", 0.02): 1.1, ("pkg", 0.0): 1.4,
     }),
     [
         ("twice as much as hashing", put({"scheme": "hashing"}, seconds=1.1)),
-        ("and as Readj", put({"scheme": "readj", "theta": 0.02}, seconds=1.0)),
+        ("and as Readj", put({"scheme": "readj", "theta": 0.04}, seconds=1.0)),
         ("catches up", put({"scheme": "readj", "theta": 0.3}, seconds=2.0)),
         ("strict tolerance", put({"scheme": "mixed", "theta": 0.3}, seconds=0.9)),
         ("MinTable", put({"scheme": "mintable"}, seconds=0.9)),
