@@ -204,7 +204,7 @@ POSG11 = World(
 POSG12 = World(
     grid(
         {"scheme": [POSG, ROUND_ROBIN], "k": [2, 5, 10]},
-        rows=500_000, sent=916, left=10_000, late=1.0, after=100.0,
+        rows=500_000, sent=916, left=10_000, late=1.0, after=100.0, simulated=100.0,
         milliseconds=lambda row: 100.0
         if row["scheme"] == POSG
         else {2: 155.0, 5: 140.0, 10: 116.0}[row["k"]],
