@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Query5:
-    """Twenty minutes of events in `batches`, joined under a rebalancer or by hash alone."""
+    """Events in micro-batches of a minute, joined under a rebalancer or by hash alone."""
 
     rebalancer: str
     theta: float
     scale: float
     """1 is a gigabyte of text."""
-    batches: int
     cost: float
     """Of an event, in ms."""
+    minutes: int = 10
     workers: int = 15
     draw: int = 0
     """Of several measurements of the same events."""
@@ -41,7 +41,7 @@ class Query5:
         from unskew_lab.apps import tpch_q5
 
         up = running()
-        replay = replayed(up, self.scale, self.batches)
+        replay = replayed(up, self.scale)
         warm_up(up)
         name = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
         stream = tpch_q5.sales(
@@ -52,26 +52,27 @@ class Query5:
             theta=self.theta,
             processor=slowed(self.cost / 1000),
         )
-        return [self.row(measured(record)) for record in followed(stream, self.batches)]
+        return [self.row(measured(record)) for record in followed(stream, self.minutes)]
 
     def row(self, figures: Row) -> Row:
         """The settings of the cell with the measured figures."""
         return {"scheme": self.rebalancer, "theta": self.theta, **figures}
 
 
-def replayed(up: Running, scale: float, batches: int) -> Replay:
-    """The events, written once."""
+def replayed(up: Running, scale: float) -> Replay:
+    """All events, written once, a file a minute."""
     from unskew_lab.apps import tpch_data, tpch_q5
     from unskew_lab.apps.replaying import Replay
 
-    folder = up.folder / f"tpch-{scale:g}-{batches}"
+    folder = up.folder / f"tpch-{scale:g}"
     if folder.exists():
         rows = up.spark.read.parquet(str(folder / "rows"))
         return Replay(rows, folder)
     folder.mkdir()
     with TemporaryDirectory() as tables:
         tpch_data.generate(scale, Path(tables))
-        return Replay.of(tpch_q5.read(up.spark, Path(tables)), batches, folder, order="at")
+        rows = tpch_q5.read(up.spark, Path(tables))
+        return Replay.of(rows, tpch_data.MINUTES, folder, order="at")
 
 
 def slowed(cost: float) -> Sales:
