@@ -32,12 +32,12 @@ def run(costs: StreamCosts, batch: int, *parts: WorkRecord) -> None:
 
 def rows_known(folder: Path, batch: int) -> int:
     """As a query knows that was started again."""
-    seen = StreamCosts(str(folder), MARK, by_key=False).before(batch)
+    seen = StreamCosts(str(folder), MARK, "cost").before(batch)
     return 0 if seen is None else seen.record.rows
 
 
 def test_every_batch_counts_once_though_it_is_repeated(tmp_path):
-    costs = StreamCosts(str(tmp_path), MARK, by_key=False)
+    costs = StreamCosts(str(tmp_path), MARK, "cost")
     assert costs.before(0) is None
     run(costs, 0, record(10, 1.0), record(10, 3.0))
     for _ in range(2):  # The driver failed after the batch, and before Spark knew of its end.
@@ -52,7 +52,7 @@ def test_every_batch_counts_once_though_it_is_repeated(tmp_path):
 
 
 def test_what_batches_took_is_compared_with_what_was_known(tmp_path):
-    costs = StreamCosts(str(tmp_path), MARK, by_key=True)
+    costs = StreamCosts(str(tmp_path), MARK, "key")
     two = [record(1000, 5.0), record(1000, 5.0, key=9)]
     run(costs, 0, *two)
     first = costs.before(1)
@@ -63,7 +63,7 @@ def test_what_batches_took_is_compared_with_what_was_known(tmp_path):
     assert second is not None
     assert (second.settled, second.untimed) == (True, 0)
     for batch in (5, 5):  # Though it is repeated, and also by a query that was started again.
-        again = StreamCosts(str(tmp_path), MARK, by_key=True).before(batch)
+        again = StreamCosts(str(tmp_path), MARK, "key").before(batch)
         assert again is not None
         assert (again.settled, again.untimed) == (True, 3)
         assert again.record.rows == 4000
@@ -74,7 +74,7 @@ def test_what_batches_took_is_compared_with_what_was_known(tmp_path):
 
 
 def test_numbers_that_are_new_in_each_batch_are_compared_by_their_range(tmp_path):
-    costs = StreamCosts(str(tmp_path), MARK, by_key=False, by_range=True)
+    costs = StreamCosts(str(tmp_path), MARK, "number")
     ones, drawn = np.ones(2000, dtype=np.int64), np.random.default_rng(1)
     for batch in range(2):
         values = 1 + drawn.pareto(1.5, 2000)
@@ -86,7 +86,7 @@ def test_numbers_that_are_new_in_each_batch_are_compared_by_their_range(tmp_path
 
 
 def test_few_rows_settle_nothing(tmp_path):
-    costs = StreamCosts(str(tmp_path), MARK, by_key=True)
+    costs = StreamCosts(str(tmp_path), MARK, "key")
     for batch in range(3):
         run(costs, batch, record(100, 5.0), record(100, 5.0 + batch, key=9))
     seen = costs.before(3)
@@ -95,7 +95,7 @@ def test_few_rows_settle_nothing(tmp_path):
 
 
 def test_a_batch_of_which_tasks_are_missing_is_not_learned_from(tmp_path):
-    costs = StreamCosts(str(tmp_path), MARK, by_key=False)
+    costs = StreamCosts(str(tmp_path), MARK, "cost")
     place = costs.start(0, 2)
     assert place is not None
     place.write(record(10, 1.0), 0, 0)
@@ -104,7 +104,7 @@ def test_a_batch_of_which_tasks_are_missing_is_not_learned_from(tmp_path):
 
 
 def test_the_time_of_a_batch_is_that_of_large_ones_a_while(tmp_path):
-    costs = StreamCosts(str(tmp_path), MARK, by_key=False)
+    costs = StreamCosts(str(tmp_path), MARK, "cost")
     seen = []
     for batch, seconds in enumerate([8.0, 1.0, 1.0, 1.0, 1.0]):
         run(costs, batch, record(10, seconds))
@@ -112,21 +112,21 @@ def test_the_time_of_a_batch_is_that_of_large_ones_a_while(tmp_path):
         assert known is not None
         seen.append(known.seconds)
     assert seen == [8.0, 4.0, 2.0, 1.0, 1.0]
-    again = StreamCosts(str(tmp_path), MARK, by_key=False).before(5)
+    again = StreamCosts(str(tmp_path), MARK, "cost").before(5)
     assert again is not None
     assert again.seconds == float("inf")  # Nobody knows: it is not taken for short.
 
 
 def test_costs_of_another_function_are_not_used(tmp_path):
-    run(StreamCosts(str(tmp_path), "other", by_key=False), 0, record(10, 1.0, mark="other"))
+    run(StreamCosts(str(tmp_path), "other", "cost"), 0, record(10, 1.0, mark="other"))
     assert rows_known(tmp_path, 1) == 0
-    costs = StreamCosts(str(tmp_path), MARK, by_key=False)
+    costs = StreamCosts(str(tmp_path), MARK, "cost")
     run(costs, 1, record(4, 1.0))
     assert rows_known(tmp_path, 2) == 4
 
 
 def test_what_is_damaged_is_ignored_and_replaced(tmp_path, caplog):
-    costs = StreamCosts(str(tmp_path), MARK, by_key=False)
+    costs = StreamCosts(str(tmp_path), MARK, "cost")
     for batch, damage in enumerate([b"x" * 99, bytes(MOST_BYTES + 1), b""]):
         run(costs, batch, record(10, 1.0))
         assert rows_known(tmp_path, batch + 1) == 10
@@ -141,14 +141,14 @@ def test_what_is_damaged_is_ignored_and_replaced(tmp_path, caplog):
 
 def test_a_folder_that_cannot_be_written_ends_no_stream(tmp_path, caplog):
     (tmp_path / "file").write_text("")
-    costs = StreamCosts(str(tmp_path / "file" / "costs"), MARK, by_key=False)
+    costs = StreamCosts(str(tmp_path / "file" / "costs"), MARK, "cost")
     assert costs.before(0) is None
     assert costs.start(0, 1) is None
     assert "cannot be written" in caplog.text
 
 
 def test_the_folder_does_not_grow(tmp_path):
-    costs = StreamCosts(str(tmp_path), MARK, by_key=False)
+    costs = StreamCosts(str(tmp_path), MARK, "cost")
     drawn = np.random.default_rng(1)
     for batch in range(6):
         keys = drawn.integers(0, 2**63, 20_000).astype(np.uint64)

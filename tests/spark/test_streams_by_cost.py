@@ -152,7 +152,7 @@ def keyed(spark: SparkSession, folder: Path, said: list[str]) -> MappedStream:
 
 
 def known_in(folder: Path) -> StreamCosts:
-    return StreamCosts(str(folder / "checkpoint" / "unskew" / "costs"), MARK, by_key=True)
+    return StreamCosts(str(folder / "checkpoint" / "unskew" / "costs"), MARK, "key")
 
 
 @RESTARTS
@@ -198,7 +198,7 @@ def test_costs_are_kept_in_the_folder_that_was_given(spark, tmp_path):
     folder = tmp_path / "known"
     given = {"cost_key": "key", "learned": folder, "workers": SLOTS}
     run(unskew.mapInArrow(stream, seen, SCHEMA, **given), tmp_path)
-    known = StreamCosts(str(folder), MARK, by_key=True).before(9)
+    known = StreamCosts(str(folder), MARK, "key").before(9)
     assert known is not None
     assert known.record.rows == 21
     keys = hash_keys(pa.array(["k0", "k1", "k2"]))

@@ -84,8 +84,7 @@ class CostliestFirstStream(MappedStream):
         if folder is None:
             return None
         if self._costs is None or self._costs.folder != folder:
-            told = self.work.told_by
-            self._costs = StreamCosts(folder, self.work.mark, told == "key", told == "number")
+            self._costs = StreamCosts(folder, self.work.mark, self.work.told_by)
         return self._costs
 
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from unskew._spark.costs.known_costs import Seen
+from unskew._spark.costs.shares import Marks
 from unskew._spark.frames.arrow_files import ArrowFolder
 from unskew._spark.planning.memory import drift_between, warn_once
 from unskew._spark.planning.record_bytes import from_bytes, sealed, to_bytes, unsealed
@@ -41,14 +42,13 @@ _log = logging.getLogger("unskew")
 
 
 class StreamCosts:
-    """The costs of one stream's rows, by cost or by key."""
+    """The costs of one stream's rows, by what tells of them."""
 
-    def __init__(self, folder: str, mark: str, by_key: bool, by_range: bool = False) -> None:
+    def __init__(self, folder: str, mark: str, told_by: Marks) -> None:
         self.folder = folder
         self._files = ArrowFolder(folder)
         self._mark = mark
-        self._by_key = by_key
-        self._by_range = by_range
+        self._told_by = told_by
         self._seconds = 0.0
 
     def before(self, batch: int) -> Seen | None:
@@ -77,7 +77,7 @@ class StreamCosts:
         new = [number for number in found if last < number < batch]
         runs = [run for run in map(self._run, new) if run is not None]
         for run in runs:
-            drift = drift_between(run, known, self._by_range)
+            drift = drift_between(run, known, self._told_by == "number")
             both = [run] if known is None else [aged(known), run]
             known = replace(WorkRecord.merged(both), drift=drift)
             # Batches are not alike: a small one says little of the next.
@@ -120,7 +120,7 @@ class StreamCosts:
         if record.fingerprint != self._mark:
             _log.info("%s is of another function or key; costs are learned anew", self.folder)
             return None
-        if self._by_key and not fits_table(record.keys):
+        if self._told_by == "key" and not fits_table(record.keys):
             raise InputError("its keys are no hashes")
         return record
 
