@@ -11,6 +11,7 @@ from unskew_lab.cluster.thresholds import (
     REPEATS,
     beside,
     by_batch,
+    ended,
     gain,
     latency,
     mean,
@@ -74,8 +75,7 @@ def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
             f"so is their latency below it at {slowest:g} ms",
             "≪ KG",
             ", ".join(f"{scheme} {value:.2f} s" for scheme, value in waits.items())
-            + "; until the batch has ended "
-            + ", ".join(f"{s} {mean(of(part, s), 'seconds'):.2f} s" for s in SCHEMES),
+            + f"; {ended(part, SCHEMES)}",
             waits["KG"] / later > 1.2,
             ROUTED_FIRST,
             value=waits["KG"] / later,

@@ -103,7 +103,7 @@ class Tweets:
 
         `simulated` is what the simulator has for the same rows.
         """
-        chosen = schemes(self.workers, self.seed)
+        chosen, stream = schemes(self.workers, self.seed), self.stream()
         left = found[POSG].left
         after = self.messages if left is None else left
         return [
@@ -114,7 +114,7 @@ class Tweets:
                 "milliseconds": 1000 * float(dealt.times.mean()),
                 "after": 1000 * float(dealt.times[after:].mean()) if after < self.messages else 0.0,
                 "left": after,
-                "simulated": 1000 * complete(chosen[scheme], self.stream()).mean,
+                "simulated": 1000 * complete(chosen[scheme], stream).mean,
                 "sent": dealt.messages,
                 "late": 1000 * dealt.late,
             }

@@ -61,6 +61,12 @@ def beside(rows: Sequence[Row], schemes: Sequence[str], over: str = "KG") -> str
     )
 
 
+def ended(rows: Sequence[Row], schemes: Sequence[str]) -> str:
+    """The latency of results, which are out when their batch has ended, as text."""
+    waits = ", ".join(f"{scheme} {mean(of(rows, scheme), 'seconds'):.2f} s" for scheme in schemes)
+    return f"until the batch has ended, when its results are out, {waits}"
+
+
 def times(ratio: float) -> str:
     """A ratio as text.
 
