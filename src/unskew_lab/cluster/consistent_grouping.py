@@ -16,7 +16,9 @@ from unskew_lab.cluster.thresholds import (
     latency,
     mean,
     of,
+    predicted_latency,
     times,
+    waits,
 )
 from unskew_lab.papers.plot import Plot
 from unskew_lab.papers.reading import distinct, near, numbers, where
@@ -27,8 +29,8 @@ SCHEMES = ("KG", "PKG", "CG", "SG")
 LEVEL = ("PKG", "CG", "SG")
 KEYS = 100_000
 ROUTED_FIRST = (
-    "latency is from the start of a micro-batch: all rows of a batch wait for its routing, in "
-    "Python on two cores, which takes KG no time"
+    "latency is from the start of a micro-batch, in which only the rows of the fullest workers "
+    "wait longer with KG, and all rows of the others for their routing, in Python on two cores"
 )
 SLOW_FIRST: Speeds = ((SLOW, 1.0, 1.0, 1.0),)
 CHANGING: Speeds = ((SLOW, 1.0, 1.0, 1.0), (1.0, SLOW, 1.0, 1.0))
@@ -59,8 +61,7 @@ def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
     slowest = max(numbers(rows, "delay"))
     part = where(rows, delay=slowest)
     gains = {scheme: gain(part, scheme) for scheme in LEVEL}
-    waits = {scheme: latency(of(part, scheme)) for scheme in SCHEMES}
-    later = max(waits[scheme] for scheme in LEVEL)
+    over = latency(of(part, "KG")) / max(latency(of(part, scheme)) for scheme in LEVEL)
     memory = {scheme: mean(of(part, scheme), "replicas") for scheme in SCHEMES}
     alike = max(memory["PKG"], memory["CG"]) / min(memory["PKG"], memory["CG"])
     return [
@@ -74,11 +75,10 @@ def _fig12_claims(rows: Sequence[Row]) -> list[Claim]:
         Claim(
             f"so is their latency below it at {slowest:g} ms",
             "≪ KG",
-            ", ".join(f"{scheme} {value:.2f} s" for scheme, value in waits.items())
-            + f"; {ended(part, SCHEMES)}",
-            waits["KG"] / later > 1.2,
+            f"{waits(part, SCHEMES)}; {ended(part, SCHEMES)}",
+            over > 1.2,
             ROUTED_FIRST,
-            value=waits["KG"] / later,
+            value=over,
         ),
         Claim(
             "memory KG < PKG ≈ CG < SG",
@@ -109,13 +109,14 @@ FIG12 = Figure(
 
 
 def _fig13_cells(setting: Setting) -> list[Streamed]:
-    stream = _stream(setting, *((60_000, 4) if setting.quick else (240_000, 4)))
+    stream = _stream(setting, *((60_000, 4) if setting.quick else (200_000, 4)))
     return [Streamed(stream, scheme, 1.0, grace=2, speeds=SLOW_FIRST) for scheme in SCHEMES]
 
 
 def _fig13_claims(rows: Sequence[Row]) -> list[Claim]:
     gains = {scheme: gain(rows, scheme) for scheme in LEVEL}
-    waits = latency(of(rows, "KG")) / latency(of(rows, "CG"))
+    sooner = latency(of(rows, "KG")) / latency(of(rows, "CG"))
+    expected = predicted_latency(rows, "KG", over="CG")
     whole = mean(of(rows, "KG"), "seconds") / mean(of(rows, "CG"), "seconds")
     best = gains["CG"] / max(1.0, gains["PKG"], gains["SG"])
     alone = mean(of(rows, "KG"), "span") / mean(of(rows, "CG"), "span")
@@ -139,10 +140,11 @@ def _fig13_claims(rows: Sequence[Row]) -> list[Claim]:
         Claim(
             "KG's latency over CG's",
             "up to 2",
-            f"{times(waits)}; until the batch has ended, when its results are out, {times(whole)}",
-            near(waits, 2.0),
+            f"{times(sooner)} (balance alone {times(expected)}); until the batch has ended, when "
+            f"its results are out, {times(whole)}",
+            near(sooner, 2.0),
             ROUTED_FIRST,
-            value=waits,
+            value=sooner,
         ),
     ]
 
@@ -155,7 +157,7 @@ FIG13 = Figure(
 
 
 def _changing_cells(setting: Setting) -> list[Streamed]:
-    stream = _stream(setting, *((60_000, 6) if setting.quick else (160_000, 8)))
+    stream = _stream(setting, *((60_000, 6) if setting.quick else (120_000, 8)))
     return [Streamed(stream, scheme, 1.0, grace=0, speeds=CHANGING) for scheme in ("KG", "CG")]
 
 

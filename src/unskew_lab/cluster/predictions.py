@@ -1,7 +1,7 @@
-"""What balance alone predicts: throughput if the fullest worker decides and all else is free.
+"""What balance alone predicts: throughput and latency if nothing but rows takes time.
 
-The number of workers of speed 1 that would do the same with level loads. Measured ratios that are
-far from predicted ones are not about balance.
+Throughput is told as the number of workers of speed 1 that would do the same with level loads.
+Measured ratios that are far from predicted ones are not about balance.
 """
 
 from __future__ import annotations
@@ -38,24 +38,67 @@ def effective_workers(batches: Sequence[Loads], speeds: Sequence[float]) -> floa
     >>> effective_workers([np.array([3.0, 1.0])], [1.0, 1.0])
     1.3333333333333333
     """
-    draw, rows = np.random.default_rng(0), sum(float(loads.sum()) for loads in batches)
-    slots = np.asarray(speeds, dtype=float)[: batches[0].size]
-    found = []
-    for _ in range(PLACES if len(set(slots.tolist())) > 1 else 1):
-        placed = draw.permutation(slots)
-        found.append(rows / sum(float((loads / placed).max()) for loads in batches))
-    return float(np.median(found))
+    rows = sum(float(loads.sum()) for loads in batches)
+    return float(
+        np.median(
+            [
+                rows / sum(float((loads / slots).max()) for loads in batches)
+                for slots in _placements(speeds, batches[0].size)
+            ]
+        )
+    )
+
+
+def mean_wait(batches: Sequence[Loads], speeds: Sequence[float]) -> float:
+    """How many rows of a worker of speed 1 a row waits for on average.
+
+    All rows of a micro-batch are there when it begins.
+
+    >>> mean_wait([np.array([4.0, 2.0])], [1.0, 1.0])
+    1.6666666666666667
+    """
+    placed = _placements(speeds, batches[0].size)
+    return float(np.median([_waits(batches, slots) for slots in placed]))
 
 
 def effective_virtual_workers(speeds: Sequence[float], virtual: int) -> float:
-    """The same where workers have virtual workers, all level, by their speeds as far as they go.
+    """The same as `effective_workers` where workers have virtual workers, by their speeds.
 
     >>> effective_virtual_workers([1.0, 0.5], virtual=3)
     1.5
     """
+    owned = _owned(speeds, virtual)
+    return float(owned.sum() / (owned / np.asarray(speeds)).max())
+
+
+def mean_wait_virtual(rows: int, speeds: Sequence[float], virtual: int) -> float:
+    """The same as `mean_wait` for batches of `rows` where workers have virtual workers.
+
+    >>> mean_wait_virtual(6, [1.0, 0.5], virtual=3)
+    2.0
+    """
+    owned = _owned(speeds, virtual)
+    return _waits([rows * owned / owned.sum()], np.asarray(speeds, dtype=float))
+
+
+def _placements(speeds: Sequence[float], workers: int) -> list[Loads]:
+    """Slots in the order of the workers on them, in several ways if they differ."""
+    slots = np.asarray(speeds, dtype=float)[:workers]
+    if len(set(slots.tolist())) == 1:
+        return [slots]
+    draw = np.random.default_rng(0)
+    return [draw.permutation(slots) for _ in range(PLACES)]
+
+
+def _waits(batches: Sequence[Loads], slots: Loads) -> float:
+    done = sum(float((loads * loads / slots).sum()) / 2 for loads in batches)
+    return done / sum(float(loads.sum()) for loads in batches)
+
+
+def _owned(speeds: Sequence[float], virtual: int) -> Loads:
+    """The virtual workers of each worker, as level by their speeds as whole ones can be."""
     slots = np.asarray(speeds, dtype=float)
-    number = virtual * slots.size
     owned = np.ones(slots.size)
-    for _ in range(number - slots.size):
+    for _ in range((virtual - 1) * slots.size):
         owned[np.argmin((owned + 1) / slots)] += 1
-    return number / float((owned / slots).max())
+    return owned

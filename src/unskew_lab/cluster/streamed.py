@@ -14,9 +14,12 @@ from unskew.partitioners import KeyGrouping, PartialKey, Partitioner, ShuffleGro
 from unskew_lab.cluster.inputs import ZipfBatches, warm_up
 from unskew_lab.cluster.machines import SLOTS, running
 from unskew_lab.cluster.predictions import (
+    Loads,
     effective_virtual_workers,
     effective_workers,
     loads_of,
+    mean_wait,
+    mean_wait_virtual,
 )
 from unskew_lab.pacing import PacedCount, done_in
 from unskew_lab.papers.specification import Row
@@ -109,6 +112,7 @@ class Streamed:
                 "grace": cycle.number < self.grace,
                 **cycle.row(),
                 "predicted": self.predicted,
+                "predicted_latency": self.predicted_latency,
             }
             for cycle in cycles(heard, done)
         ]
@@ -122,12 +126,29 @@ class Streamed:
     @cached_property
     def predicted(self) -> float:
         """How many level workers of speed 1 balance alone makes of the workers."""
-        last = self.speeds[-1]
-        slots = [speed for speed, number in zip(last, SLOTS, strict=True) for _ in range(number)]
+        if self._loads is None:
+            return effective_virtual_workers(self._slots, VIRTUAL)
+        return effective_workers(self._loads, self._slots)
+
+    @cached_property
+    def predicted_latency(self) -> float:
+        """The mean seconds until a row is done, if balance alone decides."""
+        if self._loads is None:
+            wait = mean_wait_virtual(self.stream.rows, self._slots, VIRTUAL)
+        else:
+            wait = mean_wait(self._loads, self._slots)
+        return wait * self.delay / 1000
+
+    @cached_property
+    def _loads(self) -> list[Loads] | None:
+        """Rows of each worker in each batch; None where they follow what workers tell."""
         scheme = scheme_of(self.scheme, self.workers)
-        if scheme is None:
-            return effective_virtual_workers(slots, VIRTUAL)
-        return effective_workers(loads_of(scheme, self.stream.hashes()), slots)
+        return None if scheme is None else loads_of(scheme, self.stream.hashes())
+
+    @property
+    def _slots(self) -> list[float]:
+        last = self.speeds[-1]
+        return [speed for speed, number in zip(last, SLOTS, strict=True) for _ in range(number)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,11 +52,26 @@ def predicted(rows: Sequence[Row], scheme: str, over: str = "KG") -> float:
     return mean(of(rows, scheme), "predicted") / mean(of(rows, over), "predicted")
 
 
+def predicted_latency(rows: Sequence[Row], scheme: str, over: str) -> float:
+    """How many times as long a row waits as under another scheme, as balance alone has it."""
+    part, other = of(rows, scheme), of(rows, over)
+    return mean(part, "predicted_latency") / mean(other, "predicted_latency")
+
+
 def beside(rows: Sequence[Row], schemes: Sequence[str], over: str = "KG") -> str:
     """Measured gains with predicted ones, as text."""
     return ", ".join(
         f"{scheme} {times(gain(rows, scheme, over))} (balance alone "
         f"{times(predicted(rows, scheme, over))})"
+        for scheme in schemes
+    )
+
+
+def waits(rows: Sequence[Row], schemes: Sequence[str]) -> str:
+    """Measured latencies with predicted ones, as text."""
+    return ", ".join(
+        f"{scheme} {latency(of(rows, scheme)):.2f} s (balance alone "
+        f"{mean(of(rows, scheme), 'predicted_latency'):.2f} s)"
         for scheme in schemes
     )
 
