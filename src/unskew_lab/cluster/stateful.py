@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 PATIENCE = 600.0
 
 
+UNPLANNED = 2
+"""The first batches of a stream: a plan made of the first is in force in the third."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fluctuating:
     """Keys that change their frequencies by `rate` every `every` batches."""
@@ -35,11 +39,20 @@ class Fluctuating:
     rate: float
     batches: int
     rows: int
+    """Of a batch; the unplanned ones, which do not count, have half as many."""
     every: int = 3
     exponent: float = 0.85
     keys: int = 3000
     workers: int = 15
     seed: int = 42
+
+    def rows_of(self, batch: int) -> int:
+        """How many rows a batch has."""
+        return self.rows // 2 if batch < UNPLANNED else self.rows
+
+    def late(self, batch: int) -> bool:
+        """Whether the plan of a batch was made of other frequencies than the batch's own."""
+        return batch // self.every != (batch - UNPLANNED) // self.every
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +88,10 @@ class Stateful:
         return followed(stream, self.stream.batches, self.scaled)
 
     def _row(self, record: BatchProgress) -> Row:
-        asked: Row = {"scheme": self.rebalancer, "theta": self.theta, "rate": self.stream.rate}
-        return {**asked, **measured(record)}
+        stream = self.stream
+        asked: Row = {"scheme": self.rebalancer, "theta": self.theta, "rate": stream.rate}
+        changes: Row = {"every": stream.every, "late": stream.late(record.batch)}
+        return {**asked, **changes, **measured(record)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +252,8 @@ def written(up: Running, stream: Fluctuating) -> Path:
         if batch and batch % stream.every == 0:
             keys = keys.shifted(owner, stream.rate)
         draw = np.random.default_rng((stream.seed, batch))
-        ids = draw.choice(stream.keys, stream.rows, p=keys.shares / keys.shares.sum())
+        rows = stream.rows_of(batch)
+        ids = draw.choice(stream.keys, rows, p=keys.shares / keys.shares.sum())
         write_stream_file(pa.table({"key": pa.array(ids, pa.int64())}), folder, batch)
     return folder
 

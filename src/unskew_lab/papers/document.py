@@ -47,9 +47,10 @@ def _section(
 ) -> str:
     theirs, ours = _split(result["claims"])
     size = " --quick" if result["quick"] else ""
+    source = " --kafka JARS" if result.get("kafka") else ""
     parts = [
         f"## {paper.title}",
-        f"`{command}{size}`, seed {result['seed']}{_over(theirs)}: "
+        f"`{command}{size}{source}`, seed {result['seed']}{_over(theirs)}: "
         f"{_held(theirs)} of the paper's {len(theirs)} claims hold.",
         "\n".join(_table(theirs)),
         "\n".join(_at_full_size(theirs, full)),

@@ -69,7 +69,7 @@ def reproduce(
         streams = [path.stem for path in setting.streams()]
         result = {"paper": paper.name, "quick": setting.quick, "seed": setting.seed}
         kept = {each.figure.name: each.rows for each in results} if keep_rows else {}
-        content = {**result, "streams": streams, "claims": rows}
+        content = {**result, "kafka": bool(setting.kafka), "streams": streams, "claims": rows}
         _write_json(out / "result.json", {**content, "rows": kept} if keep_rows else content)
     return results
 

@@ -19,7 +19,7 @@ def _streamed(seconds: dict[str, float], replicas: dict[str, float], **more: Any
             rows.append({
                 "scheme": scheme, "delay": 1.0, "batch": batch, "grace": grace, "rows": 1000,
                 "seconds": took, "span": took, "latency": took / 2, "replicas": replicas[scheme],
-                "predicted": 24 / took, **more,
+                "predicted": 24 / took, "predicted_latency": took / 2, **more,
             })  # fmt: skip
     return rows
 
@@ -118,7 +118,8 @@ PKG10C = World(
 def _stateful(seconds: dict[tuple[str, float], float], batches: int = 6) -> Rows:
     return [
         {
-            "scheme": scheme, "theta": theta, "rate": 1.0, "batch": batch, "rows": 1000,
+            "scheme": scheme, "theta": theta, "rate": 1.0, "every": 2, "late": True,
+            "batch": batch, "rows": 1000,
             "seconds": took, "workers": 15, "max_over_mean": took, "planning": 0.01,
         }
         for (scheme, theta), took in seconds.items()
@@ -131,15 +132,20 @@ def _rated(mixed: tuple[float, float], readj: tuple[float, float]) -> Rows:
     for place, rate in enumerate((0.5, 2.0)):
         both = {("mixed", 0.02): mixed[place], ("readj", 0.02): readj[place]}
         rows += put({}, rate=rate)(_stateful(both))
-    return [*rows, *put({}, rate=0.5, scheme="ideal")(_stateful({("ideal", 0.02): 1.0}))]
+    lasting = put({}, rate=2.0, every=4)(_stateful({("mixed", 0.02): mixed[1]}, batches=8))
+    for batch in (2, 3, 6, 7):
+        lasting = put({"batch": batch}, late=False, seconds=1.02)(lasting)
+    return [*rows, *lasting, *put({}, rate=0.5, scheme="ideal")(_stateful({("ideal", 0.02): 1.0}))]
 
 
 SV13 = World(
     _rated((1.05, 1.06), (1.1, 1.9)),
     [
-        ("near the ideal", put({"scheme": "mixed", "rate": 2.0}, seconds=1.6)),
+        ("near the ideal whatever f", put({"scheme": "mixed", "every": 2}, seconds=1.6)),
+        ("frequencies last", put({"every": 4, "late": False}, seconds=1.4)),
+        ("frequencies last", put({"every": 4, "late": True}, seconds=1.0)),
         ("falls as f grows", put({"scheme": "readj", "rate": 2.0}, seconds=1.12)),
-        ("falls as f grows", put({"scheme": "mixed", "rate": 2.0}, seconds=1.9)),
+        ("falls as f grows", put({"scheme": "mixed", "rate": 2.0, "every": 2}, seconds=1.9)),
     ],
 )
 SV14 = World(
