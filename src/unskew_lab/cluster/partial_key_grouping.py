@@ -127,7 +127,7 @@ def _delayed_plot(rows: Sequence[Row]) -> Plot:
         return Line(scheme, [delay for delay, _ in found], [tell(part) for _, part in found])
 
     panels = [
-        Panel(how, "ms a row", unit, [line(scheme, how) for scheme in SCHEMES])
+        Panel(how, "ms a row", unit, [line(scheme, how) for scheme in SCHEMES], from_zero=True)
         for how, unit in (("throughput", "rows a second"), ("latency", "seconds"))
     ]
     return Plot("Partial Key Grouping, Fig 10(a) and Table 3: delays", panels, columns=2)
@@ -241,7 +241,8 @@ def _period_plot(title: str, rows: Sequence[Row]) -> Plot:
         parts = _by_period(rows, scheme)
         counters = [mean(part, "counters") for part in parts.values()]
         found.append(Line(scheme, counters, [throughput(part) for part in parts.values()]))
-    return Plot(title, [Panel("throughput", "counters", "rows a second", found)], columns=1)
+    panel = Panel("throughput", "counters", "rows a second", found, from_zero=True)
+    return Plot(title, [panel], columns=1)
 
 
 FIG10B = Figure(

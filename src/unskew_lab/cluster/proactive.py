@@ -179,7 +179,8 @@ def _fig11_claims(rows: Sequence[Row]) -> list[Claim]:
 
 
 def _fig11_plot(rows: Sequence[Row]) -> Plot:
-    panel = Panel("completion time", "row", "milliseconds", lines(rows, "row", "milliseconds"))
+    found = lines(rows, "row", "milliseconds")
+    panel = Panel("completion time", "row", "milliseconds", found, from_zero=True)
     return Plot("POSG, Fig 11: completion times on 5 instances", [panel], columns=1)
 
 
@@ -261,7 +262,7 @@ def _fig12_plot(rows: Sequence[Row]) -> Plot:
         for scheme in distinct(rows, "scheme")
         if (part := where(rows, scheme=scheme))
     ]
-    panel = Panel("completion time", "instances", "milliseconds", found)
+    panel = Panel("completion time", "instances", "milliseconds", found, from_zero=True)
     return Plot("POSG, Fig 12: costs of 25, 5 and 1 ms", [panel], columns=1)
 
 

@@ -228,7 +228,8 @@ def _fig14_plot(rows: Sequence[Row]) -> Plot:
         for theta in distinct(rows, "theta")
         if (part := where(rows, scheme=scheme, theta=theta))
     ]
-    panel = Panel("throughput", "θ", "rows a second", lines(summary, "theta", "throughput"))
+    done = lines(summary, "theta", "throughput")
+    panel = Panel("throughput", "θ", "rows a second", done, from_zero=True)
     return Plot("Fig 14: how far loads may be off", [panel], columns=1)
 
 

@@ -114,7 +114,7 @@ def by_batch(title: str, rows: Sequence[Row]) -> Plot:
                 else numbers(here, column)
             )
             found.append(Line(scheme, numbers(here, "batch"), done))
-        panels.append(Panel(column, "batch", label, found))
+        panels.append(Panel(column, "batch", label, found, from_zero=True))
     return Plot(title, panels, columns=2)
 
 
@@ -139,8 +139,9 @@ def balance_by_batch(title: str, rows: Sequence[Row]) -> Plot:
     speeds: list[Row] = [
         {**row, "throughput": float(row["rows"]) / float(row["seconds"])} for row in rows
     ]
+    done = lines(speeds, "batch", "throughput")
     panels = [
-        Panel("throughput", "batch", "rows a second", lines(speeds, "batch", "throughput")),
+        Panel("throughput", "batch", "rows a second", done, from_zero=True),
         Panel("balance", "batch", "max over mean", lines(loaded, "batch", "max_over_mean")),
     ]
     return Plot(title, panels, columns=2)

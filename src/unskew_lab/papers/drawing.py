@@ -86,6 +86,8 @@ def _fill_axes(axes: Any, panel: Panel, chosen: dict[str, tuple[str, str]]) -> N
     axes.set_ylabel(panel.y)
     axes.set_xscale("log" if panel.log_x else "linear")
     axes.set_yscale("log" if panel.log_y else "linear")
+    if panel.from_zero:
+        axes.set_ylim(bottom=0)
     if not panel.log_x and all(float(x).is_integer() for line in panel.lines for x in line.x):
         axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(True, which="major", linewidth=0.4, alpha=0.6)
@@ -124,6 +126,8 @@ def draw_html(plot: Plot, path: Path) -> None:
             page.add_trace(trace, **spot)
         page.update_xaxes(title_text=panel.x, type="log" if panel.log_x else "linear", **spot)
         page.update_yaxes(title_text=panel.y, type="log" if panel.log_y else "linear", **spot)
+        if panel.from_zero:
+            page.update_yaxes(rangemode="tozero", **spot)
     page.update_layout(
         title=f"{plot.title}<br><sub>{plot.note}</sub>" if plot.note else plot.title,
         template="plotly_white",

@@ -34,7 +34,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes. On a logarithmic axis values below `floor` are drawn on the floor."""
+    """One pair of axes. On a logarithmic axis values below `floor` are drawn on the floor.
+
+    With `from_zero` the y axis shows zero, so that heights compare.
+    """
 
     title: str
     x: str
@@ -43,6 +46,7 @@ class Panel:
     log_x: bool = False
     log_y: bool = False
     floor: float = 0.0
+    from_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
