@@ -41,7 +41,7 @@ CHOICES = (
 )
 WITHOUT = CHOICES + " Each worker stays on its own slot. Nothing is aggregated, as in the paper."
 PERIODS = (
-    CHOICES + " A period T of 10, 30 or 60 s is 1, 3 or 6 micro-batches of some 5 s of work, after "
+    CHOICES + " A period T of 10, 30 or 60 s is 1, 3 or 6 micro-batches of some 4 s of work, after "
     "which workers send their counters to the aggregator, a job of its own; with KG they never do. "
     "Memory is the counters that are held at the end of a period."
 )
@@ -58,7 +58,7 @@ def _twitter(setting: Setting, rows: int, batches: int) -> ZipfBatches:
 
 
 def _delayed_cells(setting: Setting) -> list[Streamed]:
-    stream = _wikipedia(setting, *((40_000, 2) if setting.quick else (80_000, 3)))
+    stream = _wikipedia(setting, *((40_000, 2) if setting.quick else (64_000, 3)))
     delays = (0.1, 1.0) if setting.quick else (0.1, 0.5, 1.0)
     return [
         Streamed(stream, scheme, delay, WIKIPEDIA[scheme]) for delay in delays for scheme in SCHEMES
@@ -170,7 +170,7 @@ TABLE3 = Figure(
 
 
 def _periodic_cells(setting: Setting) -> list[Periodic]:
-    stream = _wikipedia(setting, 40_000 if setting.quick else 100_000, 6)
+    stream = _wikipedia(setting, 40_000 if setting.quick else 80_000, 6)
     return [
         Periodic(stream, "KG", AGGREGATED, WIKIPEDIA["KG"], 0, grace=0),
         *(
@@ -253,7 +253,7 @@ FIG10B = Figure(
 
 
 def _twitter_cells(setting: Setting) -> list[Periodic]:
-    stream = _twitter(setting, 40_000 if setting.quick else 100_000, 6)
+    stream = _twitter(setting, 40_000 if setting.quick else 80_000, 6)
     return [
         Periodic(stream, scheme, AGGREGATED, workers, 0 if scheme == "KG" else 6, grace=0)
         for scheme, workers in TWITTER.items()
