@@ -165,8 +165,8 @@ SV14 = World(
 
 
 def _scaled() -> Rows:
-    rows = _stateful({("mixed", 0.1): 1.1, ("readj", 0.1): 1.2}, batches=8)
-    rows = [{**row, "workers": 16 if row["batch"] >= 5 else 15} for row in rows]
+    rows = _stateful({("mixed", 0.1): 1.1})
+    rows = [{**row, "workers": 16 if row["batch"] >= 4 else 15} for row in rows]
     social = {"mixed": (0.5, 1.1), "readj": (300.0, 1.1)}
     plans = [
         {"planner": planner, "keys": 180_000, "planned_in": took, "max_over_mean": top}
@@ -179,7 +179,7 @@ SV15 = World(
     _scaled(),
     [
         ("has rebalanced", put({"scheme": "mixed"}, max_over_mean=1.5)),
-        ("has rebalanced", put({"scheme": "mixed", "batch": 4}, planning=70.0)),
+        ("has rebalanced", put({"scheme": "mixed", "batch": 3}, planning=70.0)),
         ("its throughput", put({"scheme": "mixed", "workers": 16}, seconds=1.4)),
         # It was never level and planned in 71 ms, which once counted as "after minutes".
         ("minutes to plan", put({"planner": "readj"}, planned_in=0.071, max_over_mean=1.5)),
