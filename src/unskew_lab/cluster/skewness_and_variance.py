@@ -61,7 +61,7 @@ SOCIAL = (
 )
 LATE = (
     "a plan reaches a batch when frequencies have changed once more: loads are then 1.1 … 1.5 of "
-    "the mean, where they are 1.08 for the batch that it was made of"
+    "the mean, and 1.1 where the plan was made of the batch's own frequencies"
 )
 
 
@@ -191,7 +191,7 @@ def _fig14_claims(rows: Sequence[Row]) -> list[Claim]:
             "as Mixed",
             times(loose),
             loose >= 0.9 and loose >= 1 / over["Readj"],
-            "Readj moves few keys or none, and loads stay at 1.6 … 1.8 of the mean",
+            "Readj moves few keys or none, and loads stay at 1.5 … 1.8 of the mean",
             value=loose,
         ),
         Claim(
@@ -272,7 +272,8 @@ def _fig15_claims(rows: Sequence[Row]) -> list[Claim]:
             "at least 5 minutes",
             f"{social['readj']:.1f} s, to a max/mean of {top:.2f}, Mixed {social['mixed']:.2f} s",
             social["readj"] >= MINUTE,
-            f"compiled loops; {social['readj'] / social['mixed']:,.0f} times what Mixed takes",
+            "in compiled loops here, and still "
+            f"{social['readj'] / social['mixed']:,.0f} times what Mixed takes",
             value=social["readj"],
         ),
     ]
