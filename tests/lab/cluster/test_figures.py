@@ -13,6 +13,7 @@ from unskew_lab.cluster import PAPERS
 from unskew_lab.cluster.inputs import ZipfBatches
 from unskew_lab.cluster.machines import SLOTS, Running, running, using
 from unskew_lab.cluster.periods import Periodic
+from unskew_lab.cluster.scaling_out import SIGMAS, ScaledOut
 from unskew_lab.cluster.stateful import Fluctuating, Ideal, Merged, Stateful
 from unskew_lab.cluster.streamed import EQUAL, Streamed
 from unskew_lab.papers.specification import Setting
@@ -41,6 +42,18 @@ def test_consistent_grouping_is_measured_with_the_papers_stream_and_workers():
             break
     [figure] = PAPERS["partial-key-grouping"].pick("10c")
     assert [cell.workers for cell in figure.cells(Setting())] == [16, 8, 8]
+
+
+def test_a_plan_is_late_where_its_batch_had_other_frequencies():
+    found = {every: [Fluctuating(1.0, 8, 300, every).late(b) for b in range(8)] for every in (2, 4)}
+    assert found == {2: [True] * 8, 4: [True, True, False, False] * 2}
+
+
+def test_plans_for_one_worker_more():
+    mixed, readj = ScaledOut(theta=0.3, seed=1, keys=2_000).measure()
+    assert [mixed["planner"], readj["planner"]] == ["mixed", "readj"]
+    assert readj["sigma"] in SIGMAS
+    assert max(mixed["max_over_mean"], readj["max_over_mean"]) <= 1.3
 
 
 def test_without_a_cluster_it_says_so():
@@ -84,11 +97,12 @@ class TestCells:
     def test_stateful(self, up):
         stream = Fluctuating(1.0, batches=5, rows=300, every=2, keys=20, workers=4)
         rows = Stateful(stream, "mixed", cost=0.01, workers=4, scaled=3).measure()
-        assert [row["rows"] for row in rows] == [300] * 5
+        assert [row["rows"] for row in rows] == [150, 150, 300, 300, 300]
         assert rows[-1]["workers"] == 3
+        assert [row["late"] for row in rows[2:]] == [True] * 3
 
     @pytest.mark.parametrize("kind", [Ideal, Merged])
     def test_what_it_is_compared_with(self, up, kind):
         stream = Fluctuating(1.0, batches=2, rows=300, every=2, keys=20, workers=4)
         rows = kind(stream, cost=0.01, workers=4).measure()
-        assert [row["rows"] for row in rows] == [300] * 2
+        assert [row["rows"] for row in rows] == [150] * 2
